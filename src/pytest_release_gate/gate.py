@@ -1,0 +1,117 @@
+"""Metrics and rules to one decision. Nothing here is clever: the worst broken rule decides, and unknown holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from operator import eq, ge, le
+
+from pytest_release_gate import wording
+from pytest_release_gate.metrics import Sample, at_best, measure
+from pytest_release_gate.model import Case, Decision, Ground, Outcome, Result, Rule, RuleResult, Verdict
+
+UNWAIVABLE = (
+    Rule(metric="coverage", bound="at_least", limit=Fraction(1), otherwise=Verdict.HOLD),
+    Rule(metric="check_errors", bound="at_most", limit=Fraction(0), otherwise=Verdict.HOLD),
+    Rule(metric="ungraded", bound="at_most", limit=Fraction(0), otherwise=Verdict.HOLD),
+)
+"""They stand in front of every policy: everything was judged, and no check broke or had nothing to say."""
+
+_HOLDS: dict[str, Callable[[Fraction, Fraction], bool]] = {"at_least": ge, "at_most": le, "equals": eq}
+
+
+def decide(
+    rules: Sequence[Rule],
+    results: Sequence[Result],
+    planned: Sequence[Case],
+    doubts: Iterable[str] = (),
+) -> Decision:
+    """The decision on one snapshot.
+
+    :param rules: the policy's rules, in its order.
+    :param results: one result for each output that was judged.
+    :param planned: the case of every result that there should be, once per trial.
+    :param doubts: sentences, each a reason to hold that the results themselves don't show.
+    """
+    ended = tuple(_judge(rule, results, planned) for rule in (*UNWAIVABLE, *rules))
+    front, own = ended[: len(UNWAIVABLE)], ended[len(UNWAIVABLE) :]
+    grounds = [Ground(verdict=Verdict.HOLD, reason=doubt) for doubt in doubts]
+    for result in front:
+        if result.outcome is Outcome.BROKEN or (result.rule.metric == "coverage" and result.outcome is Outcome.NO_DATA):
+            grounds.append(Ground(verdict=Verdict.HOLD, reason=_FRONT[result.rule.metric](result)))
+    incomplete = bool(grounds)
+    for result in own:
+        # Where evidence is missing, that is the reason, not each rule that it leaves open.
+        if result.outcome is Outcome.BROKEN or (result.outcome is Outcome.NO_DATA and not incomplete):
+            grounds.append(Ground(verdict=_verdict(result), reason=wording.comparison(result)))
+    # The gravest first; sorting is stable, so equals stay in the order of the policy.
+    grounds.sort(key=lambda ground: -ground.verdict)
+    return Decision(
+        verdict=max([*map(_verdict, ended), *(ground.verdict for ground in grounds)]),
+        rules=own,
+        front=front,
+        grounds=tuple(grounds),
+    )
+
+
+def selected(rule: Rule, result: Result | Case) -> bool:
+    """Whether a rule is about a result, or would be about that of a case."""
+    held = {"bucket": (result.bucket,), "severity": (result.severity,), "tag": result.tags}
+    return all(set(held[key]) & set(accepted) for key, accepted in rule.where.items())
+
+
+def worst(decisions: Iterable[Decision]) -> Verdict:
+    """The worst verdict of several; HOLD if there is none, since nothing was decided."""
+    return max((decision.verdict for decision in decisions), default=Verdict.HOLD)
+
+
+def _judge(rule: Rule, results: Sequence[Result], planned: Sequence[Case]) -> RuleResult:
+    sample = Sample(
+        results=[result for result in results if selected(rule, result)],
+        expected=sum(selected(rule, case) for case in planned),
+        allow_missing=rule.allow_missing,
+    )
+    observed = measure(rule.metric, sample, group=rule.group)
+    best = at_best(observed, sample, rule.bound)
+    if observed.value is None or observed.n < rule.minimum_n:
+        outcome = Outcome.NO_DATA
+    elif best is not None and not _HOLDS[rule.bound](best, rule.limit):
+        outcome = Outcome.BROKEN
+    elif sample.open and rule.metric != "coverage":
+        # What is there would hold, but what is not there could still break it: already held by the rules in front.
+        outcome = Outcome.NO_DATA
+    else:
+        outcome = Outcome.HELD
+    return RuleResult(rule=rule, outcome=outcome, observed=observed)
+
+
+def _verdict(result: RuleResult) -> Verdict:
+    if result.outcome is Outcome.HELD:
+        return Verdict.PASS
+    return result.rule.otherwise if result.outcome is Outcome.BROKEN else Verdict.HOLD
+
+
+def _coverage_reason(result: RuleResult) -> str:
+    if result.observed.value is None:
+        return "there are no cases; an empty suite decides nothing: add cases"
+    expected = result.observed.n
+    judged = int(result.observed.value * expected)
+    return f"only {judged} of {expected} outputs were judged; a part of the evidence decides nothing: run them all"
+
+
+def _errors_reason(result: RuleResult) -> str:
+    return f"{_number(result)} of the checks broke on an output; mend the check and run again"
+
+
+def _ungraded_reason(result: RuleResult) -> str:
+    return (
+        f"{_number(result)} of {result.observed.n} outputs were not graded: no check had anything to say, or one broke"
+    )
+
+
+def _number(result: RuleResult) -> str:
+    return wording.figure(result.observed.value, result.observed.unit)
+
+
+# Why each of UNWAIVABLE is broken, in words that say what to do.
+_FRONT = {"coverage": _coverage_reason, "check_errors": _errors_reason, "ungraded": _ungraded_reason}

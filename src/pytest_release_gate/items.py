@@ -1,0 +1,198 @@
+"""A cases file as a collector, an output as an item, and how a failure reads."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from _pytest._code.code import ReprFileLocation, TerminalRepr
+from _pytest._io import TerminalWriter
+
+from pytest_release_gate import escape
+from pytest_release_gate.grading import grade
+from pytest_release_gate.model import SEVERITIES, CheckResult, Finding, Location, Output, Result, State, Status, Suite
+from pytest_release_gate.reporters.terminal import failure, problems_block
+
+MARKERS = ("release_gate", *SEVERITIES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """A suite as the session holds it: read, or refused."""
+
+    # Identifies the suite on reports, and what exactly was read of it.
+    key: str
+    digest: str
+    # The file on which its items, or its problems, are shown.
+    cases: Path
+    # None: refused.
+    suite: Suite | None
+    problems: tuple[str, ...] = ()
+
+
+class NotPassedError(AssertionError):
+    """An output that did not pass; carries what there is to say about it."""
+
+    def __init__(self, text: str, summary: str, place: tuple[str, int]) -> None:
+        super().__init__(text)
+        self.text, self.summary, self.place = text, summary, place
+
+
+class NotPassedRepr(TerminalRepr):
+    """Our text and nothing else; `reprcrash` points explorers, JUnit and the short summary at the JSONL line."""
+
+    def __init__(self, error: NotPassedError) -> None:
+        self._text = error.text
+        path, line = error.place
+        self.reprcrash = ReprFileLocation(path, line, error.summary)
+
+    def __str__(self) -> str:
+        return self._text
+
+    def toterminal(self, tw: TerminalWriter) -> None:
+        """Write the text line by line."""
+        for line in self._text.split("\n"):
+            tw.line(line)
+
+
+class CaseFile(pytest.File):
+    """A `cases.jsonl`: one item for each output of each snapshot that is judged by it."""
+
+    collected: Sequence[Collected] = ()
+
+    @classmethod
+    def of(cls, parent: pytest.Collector, path: Path, collected: Sequence[Collected]) -> CaseFile:
+        """The collector of these suites, which share a cases file."""
+        # Relative even outside of the rootdir, so that what pytest prints of it can be given back to pytest.
+        relative = Path(os.path.relpath(path, parent.config.rootpath)).as_posix()
+        node: CaseFile = cls.from_parent(parent, path=path, nodeid=escape.terminal(relative).replace("::", ":\\x3a"))
+        node.collected = collected
+        return node
+
+    def collect(self) -> Iterable[GateItem]:
+        """All items, sorted by snapshot, case id and trial.
+
+        :raises CollectError: listing every problem, if the evidence of a suite could not be read.
+        """
+        problems = [problem for one in self.collected for problem in one.problems]
+        if problems:
+            head = f"the evidence can't be judged as it is ({len(problems)} problems):"
+            raise self.CollectError("\n".join([head, *problems_block(problems)]))
+        return list(self._items())
+
+    def _items(self) -> Iterator[GateItem]:
+        marks = {name: getattr(pytest.mark, name).mark for name in MARKERS}
+        for one in self.collected:
+            if one.suite is None:
+                continue
+            several = one.suite.policy.trials > 1
+            for snapshot in one.suite.snapshots:
+                for (case_id, trial), output in snapshot.outputs.items():
+                    label = f"{snapshot.label}-t{trial}" if several else snapshot.label
+                    name = f"{escape.node_id(case_id)}[{escape.node_id(label)}]"
+                    item: GateItem = GateItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
+                    item.set_up(one, snapshot.label, output, marks)
+                    yield item
+
+
+class GateItem(pytest.Item):
+    """One output of one snapshot, judged by its suite's checks."""
+
+    _of: Collected
+    _suite: Suite
+    _snapshot: str
+    _output: Output
+    # What `runtest` found, as JSON text; it rides on the report, through xdist as well.
+    payload: str | None = None
+
+    def set_up(self, of: Collected, snapshot: str, output: Output, marks: dict[str, pytest.Mark]) -> None:
+        """Tell the item what it judges."""
+        assert of.suite is not None
+        self._of, self._suite, self._snapshot, self._output = of, of.suite, snapshot, output
+        self._case = case = of.suite.cases[output.case_id]
+        for mark in (marks["release_gate"], marks[case.severity]):
+            self.own_markers.append(mark)
+            self.keywords[mark.name] = mark
+        self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
+
+    def _initrequest(self) -> None:
+        """Nothing to do: rerun plugins call it on whatever they run again."""
+
+    def runtest(self) -> None:
+        """Grade the output.
+
+        :raises NotPassedError: if it did not pass.
+        """
+        self.payload = None
+        result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
+        self.payload = self._dump(result)
+        if result.state is State.INFRA:
+            message = str((self._output.error or {}).get("message", ""))
+            pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))
+        if not result.passed:
+            raise self._failure(result)
+
+    def _dump(self, result: Result) -> str:
+        checks = [[c.name, c.status.value, [[f.message, f.severity] for f in c.findings]] for c in result.checks]
+        return json.dumps([self._of.key, self._of.digest, result.snapshot, result.case_id, result.trial, checks])
+
+    def _failure(self, result: Result) -> NotPassedError:
+        places = [self._clickable(place) for place in (result.case_source, result.output_source) if place]
+        text = failure(result, [f"{path}:{line}" for path, line in places])
+        said = next((f.summary for check in result.checks for f in check.findings), "no check applied")
+        return NotPassedError(text, escape.terminal(said)[:300], places[0])
+
+    def _clickable(self, place: Location) -> tuple[str, int]:
+        """A place as it reads from the folder that pytest was started in."""
+        path = os.path.normpath(self.config.rootpath / place.path)
+        try:
+            return os.path.relpath(path, self.config.invocation_params.dir), place.line
+        except ValueError:
+            return path, place.line
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
+        """Our own text for a failed case; pytest's for everything else."""
+        if isinstance(excinfo.value, NotPassedError):
+            return NotPassedRepr(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The cases file, the case's line (from 0) and the item's name."""
+        return self.path, max(0, self._case.source.line - 1), self.name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Payload:
+    """What a report carries about one output."""
+
+    suite: str
+    digest: str
+    snapshot: str
+    case_id: str
+    trial: int
+    checks: tuple[CheckResult, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Payload:
+        """The payload that an item dumped."""
+        suite, digest, snapshot, case_id, trial, checks = json.loads(text)
+        return cls(
+            suite=suite,
+            digest=digest,
+            snapshot=snapshot,
+            case_id=case_id,
+            trial=trial,
+            checks=tuple(
+                CheckResult(
+                    name=name,
+                    status=Status(status),
+                    findings=tuple(Finding(check=name, message=m, severity=s) for m, s in findings),
+                )
+                for name, status, findings in checks
+            ),
+        )

@@ -1,0 +1,195 @@
+"""Results to numbers, each with the count that it stands on. Exact: sums are rational, nothing is rounded here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from types import MappingProxyType
+
+from pytest_release_gate.model import SEVERITIES, Metric, Result, State, Status
+
+# More digits than the sum of any doubles has, so that a sum is exact.
+_EXACT = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """The results that a metric is taken over."""
+
+    results: Sequence[Result]
+    # How many results there should be.
+    expected: int
+    # How many numbers may be missing.
+    allow_missing: int = 0
+
+    @property
+    def open(self) -> int:
+        """How many results are not known: not there, not graded, or lost to infrastructure trouble."""
+        judged = sum(result.state in (State.PASSED, State.FAILED) for result in self.results)
+        return max(0, self.expected - judged)
+
+
+Measured = tuple[Fraction | None, int]
+"""A value (None: not known) and the count it stands on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """A metric that a policy may name."""
+
+    unit: str
+    measure: Callable[[Sample], Measured]
+    # What more results could do to it: "sum": only add; "share": passed ÷ judged; "whole": nothing; "open": anything.
+    growth: str = "open"
+
+
+def exact(number: int | float) -> Fraction:
+    """A recorded number as the decimal that it was written as: 0.025 is one fortieth."""
+    return Fraction(Decimal(repr(number))) if isinstance(number, float) else Fraction(number)
+
+
+def total(numbers: Iterable[int | float]) -> Fraction:
+    """The exact sum of recorded numbers."""
+    with localcontext() as context:
+        context.prec = _EXACT
+        return Fraction(sum((Decimal(repr(n)) if isinstance(n, float) else Decimal(n) for n in numbers), Decimal(0)))
+
+
+def percentile(numbers: Sequence[int | float], percent: int) -> Fraction | None:
+    """The nearest-rank percentile: the value at one-based rank ceil(percent / 100 × n) of the sorted numbers.
+
+    :param percent: 1 to 100.
+    :return: one of the numbers, never a value between two; None if there are none.
+
+    Source: Hyndman and Fan, "Sample Quantiles in Statistical Packages" (1996), definition 1.
+    """
+    if not numbers:
+        return None
+    rank = -(-percent * len(numbers) // 100)
+    return exact(sorted(numbers)[rank - 1])
+
+
+def _count(select: Callable[[Result], int]) -> Callable[[Sample], Measured]:
+    """Adds up a whole number over all results; without any result it is not known."""
+
+    def measure(sample: Sample) -> Measured:
+        n = len(sample.results)
+        return (Fraction(sum(map(select, sample.results))) if n else None), n
+
+    return measure
+
+
+def _pass_rate(sample: Sample) -> Measured:
+    judged = [r.passed for r in sample.results if r.state in (State.PASSED, State.FAILED)]
+    return (Fraction(sum(judged), len(judged)) if judged else None), len(judged)
+
+
+def _coverage(sample: Sample) -> Measured:
+    there = sum(result.recorded and not result.infra for result in sample.results)
+    return (Fraction(there, sample.expected) if sample.expected else None), sample.expected
+
+
+def _numbers(field: str, reduce: Callable[[Sequence[int | float]], Fraction | None]) -> Callable[[Sample], Measured]:
+    """Reduces a recorded number of all results, failed ones too; one missing too many and the metric is not known."""
+
+    def measure(sample: Sample) -> Measured:
+        valid = [result for result in sample.results if not result.infra]
+        numbers = [n for n in (getattr(result, field) for result in valid) if n is not None]
+        enough = numbers and len(valid) - len(numbers) <= sample.allow_missing
+        return (reduce(numbers) if enough else None), len(numbers)
+
+    return measure
+
+
+def _mean(numbers: Sequence[int | float]) -> Fraction:
+    return total(numbers) / len(numbers)
+
+
+def _maximum(numbers: Sequence[int | float]) -> Fraction:
+    return exact(max(numbers))
+
+
+def _percentile_of(field: str, percent: int) -> Callable[[Sample], Measured]:
+    return _numbers(field, lambda numbers: percentile(numbers, percent))
+
+
+def _counts() -> dict[str, Callable[[Result], int]]:
+    counts: dict[str, Callable[[Result], int]] = {
+        "total": lambda result: 1,
+        "passed": lambda result: result.passed,
+        "failures": lambda result: result.state is State.FAILED,
+        "findings": lambda result: len(result.findings),
+        "ungraded": lambda result: result.state is State.UNGRADED,
+        "infra_errors": lambda result: result.state is State.INFRA,
+        "check_errors": lambda result: sum(check.status is Status.ERROR for check in result.checks),
+    }
+    for severity in SEVERITIES:
+        counts[f"{severity}_failures"] = lambda r, s=severity: r.state is State.FAILED and r.severity == s  # type: ignore[misc]
+        counts[f"{severity}_findings"] = lambda r, s=severity: sum(f.severity == s for f in r.findings)  # type: ignore[misc]
+    return counts
+
+
+def _built_in() -> dict[str, Definition]:
+    found = {name: Definition(unit="count", measure=_count(c), growth="sum") for name, c in _counts().items()}
+    found["pass_rate"] = Definition(unit="rate", measure=_pass_rate, growth="share")
+    found["coverage"] = Definition(unit="rate", measure=_coverage, growth="whole")
+    for field, unit in (("latency_ms", "ms"), ("cost_usd", "USD")):
+        found[f"mean_{field}"] = Definition(unit=unit, measure=_numbers(field, _mean))
+        found[f"max_{field}"] = Definition(unit=unit, measure=_numbers(field, _maximum))
+        found[f"total_{field}"] = Definition(unit=unit, measure=_numbers(field, total))
+        for percent in (50, 90, 95, 99):
+            found[f"p{percent}_{field}"] = Definition(unit=unit, measure=_percentile_of(field, percent))
+    return found
+
+
+METRICS: Mapping[str, Definition] = MappingProxyType(_built_in())
+"""Name → definition of every metric that has a fixed name."""
+
+_PERCENTILE = re.compile(r"p([1-9]\d?|100)_(latency_ms|cost_usd)", re.ASCII)
+
+
+def find(name: str) -> Definition | None:
+    """The definition of a metric, None if there is none of that name. `p1_…` to `p100_…` exist besides `METRICS`."""
+    if name in METRICS:
+        return METRICS[name]
+    if match := _PERCENTILE.fullmatch(name):
+        unit = "ms" if match[2] == "latency_ms" else "USD"
+        return Definition(unit=unit, measure=_percentile_of(match[2], int(match[1])))
+    return None
+
+
+def measure(name: str, sample: Sample, *, group: str = "all") -> Metric:
+    """One metric over a sample.
+
+    :raises KeyError: if no metric has that name; a policy is refused before it comes to that.
+    """
+    definition = find(name)
+    if definition is None:
+        raise KeyError(name)
+    value, n = definition.measure(sample)
+    return Metric(name=name, group=group, value=value, n=n, unit=definition.unit)
+
+
+def at_best(metric: Metric, sample: Sample, bound: str) -> Fraction | None:
+    """The value most favourable to a bound that the metric could have, had everything in the sample been judged.
+
+    None where that can't be told. It lets a partial run prove what no further result can repair, and nothing more.
+    """
+    definition = find(metric.name)
+    if metric.value is None or definition is None:
+        return None
+    if not sample.open or definition.growth == "whole":
+        return metric.value
+    complete = sample.expected == len(sample.results)
+    if definition.growth == "open":
+        # Latency and cost are recorded, graded or not.
+        return metric.value if complete and metric.unit in ("ms", "USD") else None
+    if bound == "equals":
+        return None
+    lucky = sample.open if bound == "at_least" else 0
+    if definition.growth == "sum":
+        return metric.value + lucky
+    return (metric.value * metric.n + lucky) / (metric.n + sample.open)

@@ -1,0 +1,135 @@
+"""`evidence.json`: everything, for machines; `evidence.schema.json` in this package says what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_release_gate.model import (
+    Conclusion,
+    Decision,
+    Ground,
+    Json,
+    Location,
+    Metric,
+    Report,
+    Result,
+    RuleResult,
+    Verdict,
+)
+from pytest_release_gate.reporters.results import dumps, number
+from pytest_release_gate.version import VERSION
+
+SCHEMA_VERSION = 1
+
+
+def render_undecided(state: str, reasons: Sequence[str], digests: Mapping[str, str], files: Sequence[str]) -> str:
+    """The evidence where nothing was concluded: always HOLD.
+
+    :param state: "running" from the start of a session on, "refused" if its evidence could not be read.
+    :param files: the results files of the run, so that the next run knows what to replace.
+    """
+    return _document(state, _undecided(reasons), digests, [], files)
+
+
+def _undecided(reasons: Sequence[str]) -> Decision:
+    grounds = tuple(Ground(verdict=Verdict.HOLD, reason=reason) for reason in reasons)
+    return Decision(verdict=Verdict.HOLD, grounds=grounds)
+
+
+def render(conclusion: Conclusion, files: Sequence[str]) -> str:
+    """The evidence of a concluded run."""
+    digests = {path: digest for report in conclusion.reports for path, digest in report.digests.items()}
+    return _document("concluded", conclusion.decision, digests, [_snapshot(r) for r in conclusion.reports], files)
+
+
+def _document(
+    state: str, decision: Decision, digests: Mapping[str, str], snapshots: Sequence[Json], files: Sequence[str]
+) -> str:
+    return dumps(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "pytest-release-gate", "version": VERSION},
+            "state": state,
+            # Nothing in this product can approve anything; a PASS lets a version be considered.
+            "production_approved": False,
+            "decision": _decision(decision),
+            "digests": dict(digests),
+            "snapshots": list(snapshots),
+            "files": sorted(files),
+        }
+    )
+
+
+def _decision(decision: Decision) -> Json:
+    return {"verdict": decision.verdict.name, "reasons": list(decision.reasons)}
+
+
+def _snapshot(report: Report) -> Json:
+    return {
+        "suite": report.suite,
+        "policy_version": report.version,
+        "policy": report.policy,
+        "cases": report.cases,
+        "label": report.snapshot,
+        "source": report.source,
+        "digests": dict(report.digests),
+        "counts": {
+            "expected": report.expected,
+            "seen": len(report.results),
+            "missing": len(report.missing),
+        },
+        "missing": [{"case_id": case_id, "trial": trial} for case_id, trial in report.missing],
+        "decision": _decision(report.decision),
+        "thresholds": [_rule(result) for result in (*report.decision.front, *report.decision.rules)],
+        "metrics": {name: _metric(metric) for name, metric in report.metrics.items()},
+        "results": [_result(result) for result in report.results],
+    }
+
+
+def _metric(metric: Metric) -> Json:
+    return {"value": number(metric.value, metric.unit), "n": metric.n, "unit": metric.unit}
+
+
+def _rule(result: RuleResult) -> Json:
+    rule = result.rule
+    return {
+        "metric": rule.metric,
+        "where": {key: list(values) for key, values in rule.where.items()},
+        "bound": rule.bound,
+        "limit": number(rule.limit, result.observed.unit),
+        "otherwise": rule.otherwise.name,
+        "minimum_n": rule.minimum_n,
+        "allow_missing": rule.allow_missing,
+        "outcome": result.outcome.value,
+        "observed": _metric(result.observed),
+    }
+
+
+def _place(location: Location | None) -> Json:
+    return None if location is None else {"path": location.path, "line": location.line}
+
+
+def _result(result: Result) -> Json:
+    return {
+        "case_id": result.case_id,
+        "trial": result.trial,
+        "title": result.title,
+        "severity": result.severity,
+        "bucket": result.bucket,
+        "tags": list(result.tags),
+        "state": result.state.value,
+        "infra": result.infra,
+        "latency_ms": result.latency_ms,
+        "cost_usd": result.cost_usd,
+        "actual": result.actual,
+        "case_source": _place(result.case_source),
+        "output_source": _place(result.output_source),
+        "checks": [
+            {
+                "name": check.name,
+                "status": check.status.value,
+                "findings": [{"message": f.message, "severity": f.severity} for f in check.findings],
+            }
+            for check in result.checks
+        ],
+    }

@@ -1,0 +1,112 @@
+"""`RELEASE_REPORT.md`: for people, and for a pull request; bounded, however large the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pytest_release_gate import wording
+from pytest_release_gate.escape import code, markdown
+from pytest_release_gate.model import Conclusion, Decision, Report, Result, State
+
+_MOST_CASES = 50
+_MOST_SNAPSHOTS = 200
+_LONGEST = 300
+_GOOD = "every output was judged and every rule holds"
+_NOTE = "Nothing here approves a release: a PASS lets a version be considered."
+
+
+def render(conclusion: Conclusion) -> str:
+    """The report of a concluded run."""
+    shown = conclusion.reports[:_MOST_SNAPSHOTS]
+    parts = [_head(conclusion.decision), _table(shown)]
+    if len(shown) < len(conclusion.reports):
+        parts.append(f"{len(conclusion.reports) - len(shown)} more snapshots are in `summary.json`.\n")
+    budget = _MOST_CASES
+    for report in shown:
+        parts.append(_section(report, budget))
+        budget = max(0, budget - sum(not result.passed for result in report.results))
+    return "\n".join(parts)
+
+
+def render_undecided(state: str, reasons: Sequence[str]) -> str:
+    """The report where nothing was concluded."""
+    listed = "".join(f"- {_text(reason)}\n" for reason in reasons[:_MOST_CASES])
+    more = len(reasons) - _MOST_CASES
+    return f"# Release gate: HOLD\n\nNothing was decided ({state}).\n\n{listed}" + (
+        f"- and {more} more\n" if more > 0 else ""
+    )
+
+
+def _text(value: str) -> str:
+    cut = value if len(value) <= _LONGEST else f"{value[:_LONGEST]} … ({len(value)} characters)"
+    return markdown(cut)
+
+
+def _head(decision: Decision) -> str:
+    reasons = "".join(f"- {_text(reason)}\n" for reason in decision.reasons[:_MOST_CASES])
+    return f"# Release gate: {decision.verdict.name}\n\n{reasons or f'- {_GOOD}' + chr(10)}\n{_NOTE}\n"
+
+
+def _rows(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def _table(reports: Sequence[Report]) -> str:
+    headings = ("snapshot", "cases passed", "pass rate", "critical failures", "p95 latency", "mean cost", "gate")
+    names = ("pass_rate", "critical_failures", "p95_latency_ms", "mean_cost_usd")
+    rows = []
+    for report in reports:
+        passed = sum(result.passed for result in report.results)
+        figures = [
+            f"{wording.metric(report.metrics[name], report.decision.rules)} (n={report.metrics[name].n})"
+            for name in names
+        ]
+        rows.append([_text(report.snapshot), f"{passed}/{report.expected}", *figures, report.decision.verdict.name])
+    return _rows(headings, rows)
+
+
+def _section(report: Report, budget: int) -> str:
+    decision = report.decision
+    lines = [f"## {_text(report.snapshot)}: {decision.verdict.name}", ""]
+    reasons = decision.reasons or (_GOOD,)
+    lines += [f"- {_text(reason)}" for reason in reasons[:_MOST_CASES]]
+    lines += ["", f"{_text(report.suite)} {_text(report.version)}, {code(report.policy)}, {code(report.source)}", ""]
+    rows = [
+        [
+            _text(wording.subject(result)),
+            wording.bound(result),
+            wording.metric(result.observed, (result,)),
+            str(result.observed.n),
+            result.outcome.value,
+            result.rule.otherwise.name,
+        ]
+        for result in decision.rules
+    ]
+    lines.append(_rows(("rule", "bound", "observed", "n", "outcome", "otherwise"), rows))
+    lines += _missing(report)
+    lines += _failed([result for result in report.results if not result.passed], budget)
+    return "\n".join(lines)
+
+
+def _missing(report: Report) -> list[str]:
+    if not report.missing:
+        return []
+    names = [_text(case_id if trial == 0 else f"{case_id} t{trial}") for case_id, trial in report.missing]
+    return [f"Without a result: {wording.few(names, at_most=20)}.", ""]
+
+
+def _failed(results: Sequence[Result], budget: int) -> list[str]:
+    lines = []
+    for result in results[:budget]:
+        trial = f" t{result.trial}" if result.trial else ""
+        lines.append(
+            f"- {_text(result.case_id)}{trial} {_text(result.title)} ({result.severity}, {result.state.value})"
+        )
+        for check in result.checks:
+            lines += [f"  - {_text(check.name)}: {_text(finding.summary)}" for finding in check.findings[:5]]
+        if result.state is State.INFRA:
+            lines.append(f"  - infrastructure: {_text(result.infra)}")
+    if len(results) > budget:
+        lines.append(f"- and {len(results) - budget} more that did not pass; all of them are in the results files")
+    return [*lines, ""] if lines else []

@@ -1,0 +1,383 @@
+"""One pytest session with the gate: suites in, items out, one decision, one exit code. It never judges."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_release_gate import checks as built_in
+from pytest_release_gate import escape, files, reporters
+from pytest_release_gate.discovery import Target, find_targets
+from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
+from pytest_release_gate.grading import result_of
+from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload
+from pytest_release_gate.model import (
+    EXIT_CODES,
+    CheckFunction,
+    Conclusion,
+    Decision,
+    Ground,
+    Result,
+    State,
+    Suite,
+    Verdict,
+)
+from pytest_release_gate.pipeline import conclude, load_policy, together
+from pytest_release_gate.reporters import terminal
+from pytest_release_gate.suite import Files, read_suite
+
+# A rerun never upgrades: of several results for one output the worst counts.
+_RANKS = {State.PASSED: 0, State.INFRA: 1, State.UNGRADED: 2, State.FAILED: 3}
+_RUNNING = "the run has not finished; if it should have, it died: run it again"
+
+
+def start(config: pytest.Config) -> None:
+    """Read what the options name and register the session's plugin.
+
+    :raises pytest.UsageError: if an option or a policy can't be used; an old decision is replaced before that.
+    """
+    results = _results_folder(config)
+    try:
+        if results is not None:
+            _replace_old(results)
+        plugin = GatePlugin(config, results)
+    except GateError as error:
+        said = [str(problem) for problem in error.problems] if isinstance(error, PolicyError) else [str(error)]
+        if results is not None and not isinstance(error, ResultsError):
+            files.write_all(results, reporters.files_undecided("refused", said, {}))
+        raise pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said))) from None
+    for marker in MARKERS:
+        config.addinivalue_line(
+            "markers", f"{marker}: set on release gate items (severity of the case, or all of them)"
+        )
+    config.pluginmanager.register(plugin, "release-gate-session")
+
+
+def _option(config: pytest.Config, name: str) -> tuple[str, Path]:
+    """An option or the ini value that stands in for it, and the folder that it is relative to."""
+    if value := config.getoption(name):
+        return str(value), config.invocation_params.dir
+    ini = str(config.getini(name)).strip()
+    return ini, config.inipath.parent if config.inipath else config.rootpath
+
+
+def _results_folder(config: pytest.Config) -> Path | None:
+    """Where results go; None where none are asked for, and in sessions that conclude nothing."""
+    value, base = _option(config, "release_gate_results")
+    if not value or config.option.collectonly or hasattr(config, "workerinput") or config.option.help:
+        return None
+    return Path(os.path.abspath(base / value))
+
+
+def _replace_old(results: Path) -> None:
+    """From here on until the end the evidence says HOLD, so that a crash leaves no old PASS behind."""
+    files.remove(results, files.earlier(results))
+    files.write_all(results, reporters.files_undecided("running", [_RUNNING], {}))
+
+
+def _targets(config: pytest.Config) -> tuple[list[Target], list[str]]:
+    given = [str(one) for one in config.option.release_gate or config.getini("release_gate")]
+    base = config.invocation_params.dir
+    policy, policy_base = _option(config, "release_gate_policy")
+    chosen = Path(os.path.abspath(policy_base / policy)) if policy else None
+    if chosen is not None and not chosen.is_file():
+        raise PolicyError(
+            [Problem(path=policy, message="there is no such policy file; --release-gate-policy takes one")]
+        )
+    return find_targets(given, base, chosen)
+
+
+def _registered_checks(config: pytest.Config) -> dict[str, CheckFunction]:
+    """What the hook gives, by name.
+
+    :raises PolicyError: if it is no mapping of names to functions, or a name is taken.
+    """
+    found: dict[str, CheckFunction] = {}
+    for more in config.hook.pytest_release_gate_checks():
+        if not isinstance(more, Mapping):
+            message = f"pytest_release_gate_checks must return a mapping of name to check, found {type(more).__name__}"
+            raise PolicyError([Problem(message=message)])
+        for name, function in more.items():
+            if name in found or name in built_in.BUILT_IN:
+                raise PolicyError([Problem(message=f"two checks are called {name!r}; give yours another name")])
+            if not callable(function):
+                raise PolicyError([Problem(message=f"the check {name!r} can't be called; a check is a function")])
+            found[name] = function
+    return found
+
+
+def _collect(target: Target, config: pytest.Config, checks: Mapping[str, CheckFunction]) -> Collected:
+    """A target's suite, read or refused.
+
+    :raises PolicyError: if its policy can't be used.
+    """
+    reader = Files(config.rootpath)
+    policy = load_policy(target.policy, reader, checks)
+    cases = Path(os.path.normpath(target.policy.parent / policy.cases))
+    suite: Suite | None = None
+    problems: tuple[str, ...] = ()
+    try:
+        suite = read_suite(target.policy, policy, target.outputs, reader)
+    except SuiteError as error:
+        problems = tuple(map(str, error.problems))
+    digest = hashlib.sha256(json.dumps(sorted(reader.digests.items())).encode()).hexdigest()
+    return Collected(key=reader.name(target.policy), digest=digest, cases=cases, suite=suite, problems=problems)
+
+
+class GatePlugin:
+    """The state of one session: what was read, what reports brought, what was concluded."""
+
+    def __init__(self, config: pytest.Config, results: Path | None) -> None:
+        self.config = config
+        self.results = results
+        self.targets, self.ignored = _targets(config)
+        checks = _registered_checks(config)
+        self.collected = [_collect(target, config, checks) for target in self.targets]
+        self._refuse_shared_labels()
+        self._by_key = {one.key: one for one in self.collected}
+        # Suite key → label → (case id, trial) → output.
+        self._outputs = {
+            one.key: {snapshot.label: snapshot.outputs for snapshot in one.suite.snapshots}
+            for one in self.collected
+            if one.suite
+        }
+        # Suite key → (snapshot, case id, trial) → the worst that was reported: its rank, its text, the result.
+        self._worst: dict[str, dict[tuple[str, str, int], tuple[int, str, Result]]] = {
+            one.key: {} for one in self.collected
+        }
+        # Reasons to hold that no result shows.
+        self._doubts: list[str] = []
+        # How many failures are items of ours and nothing else's.
+        self._own_failures = 0
+        self._deselected = self._skipped = 0
+        self._interrupted = False
+        # What is still to be shown, where pytest itself says something after the end of the session.
+        self._last_words: Conclusion | None = None
+        # Why results could not be written; "" if they could, or were not asked for.
+        self._unwritten = ""
+        self._add_cases_files()
+
+    # ---------------------------------------------------------------------------------------------------- collecting
+
+    def _refuse_shared_labels(self) -> None:
+        """Items of two suites over one cases file would have the same ids."""
+        seen: set[tuple[Path, str]] = set()
+        for one in self.collected:
+            for snapshot in one.suite.snapshots if one.suite else ():
+                key = (one.cases, snapshot.label)
+                if key in seen:
+                    message = f"two suites judge a snapshot {snapshot.label!r} by the same cases: rename one of them"
+                    raise PolicyError([Problem(message=message)])
+                seen.add(key)
+
+    def _add_cases_files(self) -> None:
+        """Collect our cases files: instead of everything if no path was given, else beside what was given."""
+        config = self.config
+        wanted = list(dict.fromkeys(str(one.cases) for one in self.collected))
+        if config.args_source is not pytest.Config.ArgsSource.ARGS:
+            config.args[:] = wanted
+            return
+        given = [Path(os.path.abspath(config.invocation_params.dir / arg.partition("::")[0])) for arg in config.args]
+        stray = [path for path in given if path.suffix == ".jsonl" and str(path) not in wanted]
+        if stray:
+            message = "is a path for pytest, not a snapshot to judge; repeat --release-gate for each, or quote the glob"
+            raise PolicyError([Problem(path=str(path), message=message) for path in stray])
+        if any("::" in arg for arg in config.args):
+            return  # chosen items: whoever chose them wants those and no others
+        config.args += [path for path in wanted if not any(one in (Path(path), *Path(path).parents) for one in given)]
+
+    def pytest_report_header(self) -> list[str]:
+        """Which policy judges which snapshots, by how many cases."""
+        lines = []
+        for target, one in zip(self.targets, self.collected, strict=True):
+            labels = ", ".join(path.stem for path in target.outputs)
+            count = "refused" if one.suite is None else f"{len(one.suite.cases)} cases"
+            lines.append(f"release gate policy: {one.key} ({count}); snapshots: {labels}")
+            lines += [f"release gate note: {note}" for note in (one.suite.notes if one.suite else ())]
+        lines += [f"release gate note: {name} begins with a dot and is passed over" for name in self.ignored]
+        return [escape.terminal(line) for line in lines]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+        """Our cases files, and nothing else."""
+        mine = [one for one in self.collected if one.cases == file_path]
+        return CaseFile.of(parent, file_path, mine) if mine else None
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Explains a partial run; never decides anything, since it is not called under xdist."""
+        self._deselected += sum(isinstance(item, GateItem) for item in items)
+
+    # ------------------------------------------------------------------------------------------------------- running
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
+        """Let the report carry what the item found, or that something around it went wrong."""
+        report = yield
+        if isinstance(item, GateItem):
+            report.release_gate_item = True
+            if report.when == "call" and item.payload is not None:
+                report.release_gate = item.payload
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember the worst that was found on each output; on the controller, reports of workers arrive here too."""
+        text = getattr(report, "release_gate", None)
+        if text is not None:
+            self._remember(text)
+            self._own_failures += report.failed and not hasattr(report, "wasxfail")
+        elif getattr(report, "release_gate_item", False):
+            self._skipped += report.skipped
+            if report.failed and report.when != "call":
+                self._doubt(f"the {report.when} of {escape.terminal(report.nodeid)} failed; see its error")
+
+    def _remember(self, text: str) -> None:
+        payload = Payload.read(text)
+        one = self._by_key.get(payload.suite)
+        if one is None or one.suite is None or payload.digest != one.digest:
+            self._doubt(f"a worker read other files for {payload.suite} than this process; run again on files at rest")
+            return
+        output = self._outputs[payload.suite][payload.snapshot][payload.case_id, payload.trial]
+        result = result_of(one.suite.cases[payload.case_id], output, payload.checks, payload.snapshot)
+        worst = self._worst[payload.suite]
+        key = (payload.snapshot, payload.case_id, payload.trial)
+        if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
+            worst[key] = (_RANKS[result.state], text, result)
+
+    def _doubt(self, reason: str) -> None:
+        if reason not in self._doubts:
+            self._doubts.append(reason)
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """Ctrl-C, or somebody called `pytest.exit`."""
+        self._interrupted = True
+        self._doubt("the run was interrupted; run it again to its end")
+
+    def pytest_internalerror(self) -> None:
+        """Something broke that is neither a check nor a test."""
+        self._doubt("pytest broke with an internal error, shown above; run again without what caused it")
+
+    # -------------------------------------------------------------------------------------------------------- ending
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
+        """Conclude before others look at the exit status, assign it once more after them, and have the last word."""
+        if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+            return (yield)
+        conclusion = self._write(self._conclude())
+        code = self._exit_code(session, conclusion.decision.verdict)
+        session.exitstatus = code
+        try:
+            return (yield)
+        finally:
+            session.exitstatus = code
+            if not self._interrupted:
+                self._show(conclusion)
+            else:
+                self._last_words = conclusion
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_unconfigure(self) -> None:
+        """Have the last word after pytest's own about an interruption."""
+        if self._last_words is not None:
+            self._show(self._last_words)
+
+    def _conclude(self) -> Conclusion:
+        conclusions = [
+            conclude(one.suite, [result for _, _, result in self._worst[one.key].values()], self._doubts)
+            for one in self.collected
+            if one.suite is not None
+        ]
+        for conclusion in conclusions:
+            for report in conclusion.reports:
+                try:
+                    self.config.hook.pytest_release_gate_concluded(config=self.config, report=report)
+                except Exception as error:
+                    said = escape.terminal(f"{type(error).__name__}: {error}")[:300]
+                    self._doubt(f"a pytest_release_gate_concluded hook raised {said}; mend it and run again")
+        conclusion = together(conclusions, self._doubts)
+        # Refused evidence has no report to show its reasons, and a hook's error came after the reports.
+        return self._at_least_hold(conclusion, [*self._refused(), *self._doubts])
+
+    @staticmethod
+    def _at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
+        """The same conclusion, held for these reasons if there are any."""
+        known = conclusion.decision.reasons
+        new = [Ground(verdict=Verdict.HOLD, reason=r) for r in reasons if not any(k.endswith(r) for k in known)]
+        if not new:
+            return conclusion
+        verdict = max(conclusion.decision.verdict, Verdict.HOLD)
+        before = [ground for ground in conclusion.decision.grounds if ground.verdict is verdict]
+        grounds = (*before, *new) if verdict is Verdict.BLOCK else (*new, *before)
+        return Conclusion(decision=Decision(verdict=verdict, grounds=grounds), reports=conclusion.reports)
+
+    def _refused(self) -> list[str]:
+        return [problem for one in self.collected for problem in one.problems]
+
+    def _write(self, conclusion: Conclusion) -> Conclusion:
+        """Write what was asked for; where that fails, the verdict is HOLD at least."""
+        if self.results is None:
+            return conclusion
+        refused = self._refused()
+        if refused:
+            content = reporters.files_undecided("refused", refused, {})
+        else:
+            content = reporters.files_of(conclusion, self._folders())
+        try:
+            files.write_all(self.results, content)
+        except ResultsError as error:
+            self._unwritten = str(error)
+            return self._at_least_hold(conclusion, [str(error)])
+        return conclusion
+
+    def _folders(self) -> list[str]:
+        """For each report, the subfolder of its suite."""
+        return [
+            target.folder
+            for target, one in zip(self.targets, self.collected, strict=True)
+            if one.suite is not None
+            for _ in one.suite.snapshots
+        ]
+
+    def _exit_code(self, session: pytest.Session, verdict: Verdict) -> int:
+        """Pytest's own code where anything but our items failed, or pytest was interrupted, misused or broken."""
+        status = int(session.exitstatus)
+        if session.testsfailed > self._own_failures:
+            return status or int(pytest.ExitCode.TESTS_FAILED)
+        ours = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+        return EXIT_CODES[verdict] if status in ours else status
+
+    def _show(self, conclusion: Conclusion) -> None:
+        lines = terminal.decision_block(conclusion) if conclusion.reports else []
+        lines += [f"  {problem}" for problem in terminal.problems_block(self._refused())]
+        if conclusion.decision.verdict is Verdict.HOLD and self._deselected + self._skipped:
+            lines.append(
+                f"  {self._deselected} items were deselected and {self._skipped} skipped: "
+                "run without -k, -m, --deselect, node ids or skip marks to decide"
+            )
+        if self.results is not None and not self._unwritten:
+            shown = os.path.relpath(self.results, self.config.invocation_params.dir)
+            lines.append(f"  results in {escape.terminal(shown)}")
+        lines.append(terminal.decision_line(conclusion.decision))
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is None:
+            _print(lines)
+            return
+        reporter.ensure_newline()
+        reporter.section("release gate", sep="=")
+        for line in lines:
+            reporter.write_line(line)
+
+
+def _print(lines: Sequence[str]) -> None:
+    """For sessions without a terminal reporter, on whatever encoding standard output has."""
+    encoding = sys.stdout.encoding or "ascii"
+    for line in lines:
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
