@@ -205,6 +205,13 @@ def test_schema_and_contract_do_not_say_the_same_twice():
     ] == ["o.jsonl:1: unexpected field 'error'"]
 
 
+def test_two_fields_that_are_missing_are_two_complaints():
+    assert cases_of({"case_id": "a", "severity": "minor"}, required=["title"])[1] == [
+        "c.jsonl:1: 'title' is missing",
+        "c.jsonl:1: 'expected' is missing",
+    ]
+
+
 def test_the_contract_holds_whatever_the_schema_allows():
     assert cases_of({**CASE, "severity": "high"})[1] == [f'c.jsonl:1: severity: "high" is none of {SEVERITIES}']
 

@@ -50,6 +50,10 @@ READ = {
         [(1, {"a": '"' + "[" * 500 + "\\"})],
     ),
     "many brackets side by side": (b'{"a":[' + b"[]," * 500 + b"1]}", [(1, {"a": [[]] * 500 + [1]})]),
+    "100 levels, and more brackets": (
+        b'{"a":' + b"[" * 99 + b"]" * 99 + b',"b":[[],[]]}',
+        [(1, {"a": json.loads("[" * 99 + "]" * 99), "b": [[], []]})],
+    ),
     "one key in two objects": (b'{"a":{"b":1},"c":{"b":1}}', [(1, {"a": {"b": 1}, "c": {"b": 1}})]),
 }
 
@@ -141,6 +145,7 @@ REFUSED = {
         '{"a":"§1"}'.encode("latin-1"),
         "is not UTF-8: byte 0xA7 at byte 7 of the line; save the file as UTF-8",
     ),
+    "half a character": (b'{"a":"\xc3', "is not UTF-8: byte 0xC3 at byte 7 of the line; save the file as UTF-8"),
     "an encoded surrogate": (
         b'{"a":"\xed\xa0\x80"}',
         "is not UTF-8: byte 0xED at byte 7 of the line; save the file as UTF-8",
@@ -194,6 +199,10 @@ REFUSED = {
         "has a backslash at column 7 that begins no JSON escape; double it if it is meant literally",
     ),
     "no quotes": (b"{a:1}", 'is not JSON: unexpected "a:1}" at column 2; write records with a JSON library'),
+    "no quotes, and a long line": (
+        b"{a" + b"z" * 1000,
+        'is not JSON: unexpected "azzzzzzzzzzzzzzzzzzz"… at column 2; write records with a JSON library',
+    ),
     "a zero in front": (b'{"a":01}', 'is not JSON: unexpected "1}" at column 7; write records with a JSON library'),
     "a form feed": (b"\x0c", r'is not JSON: unexpected "\f" at column 1; write records with a JSON library'),
     "NUL bytes": (
@@ -234,6 +243,11 @@ TORN = "is cut off before its end, and so is the file: the writer was interrupte
 )
 def test_a_torn_last_line(tail):
     assert read(b'{"a":1}\n' + tail) == ([Record(1, {"a": 1})], [f"2: {TORN}"])
+
+
+def test_a_torn_last_line_can_have_other_faults_as_well():
+    assert read(b'{}\n{"a":"\xa7"')[1] == ["2: is not UTF-8: byte 0xA7 at byte 7 of the line; save the file as UTF-8"]
+    assert read(b"{}\n{a:1}")[1] == ['2: is not JSON: unexpected "a:1}" at column 2; write records with a JSON library']
 
 
 def test_every_bad_line_is_told():

@@ -147,6 +147,16 @@ def test_a_usage_error_leaves_no_old_pass(expense):
     assert not any(b"PASS" in content for content in run.files().values())
 
 
+def test_an_old_pass_that_no_evidence_tells_of_goes_too(expense):
+    for name in ("candidate-v3.json", "summary.json"):
+        expense.write(f"results/{name}", '{"decision": "PASS"}')
+    expense.write("results/RELEASE_REPORT.md", "# PASS")
+    expense.write("outputs/candidate-v3.jsonl", "{\n")
+    run = expense.gate_results("candidate-v3")
+
+    assert not any(b"PASS" in content for content in run.files().values())
+
+
 def test_files_of_others_in_the_folder_stay(expense):
     expense.write("results/mine.json", '{"decision": "PASS"}')
     expense.gate_results("candidate-v3")

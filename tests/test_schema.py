@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_release_gate.complaints import repeated
+from pytest_release_gate.complaints import cut, repeated
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.schema import DIALECT, Schema, compile_schema, referenced_files
 
@@ -119,8 +119,8 @@ REFUSED = {
     ),
     "a format in $defs": (
         {**BASE, "$defs": {"a": {"items": {"format": "colour"}}}},
-        '$defs.a.items.format: the format "colour" can\'t be checked here; there are date, date-time, email, idn-email, '
-        "ipv4, ipv6, regex, time, uuid",
+        '$defs.a.items.format: the format "colour" can\'t be checked here; there are date, date-time, email, '
+        "idn-email, ipv4, ipv6, regex, time, uuid",
     ),
     "a pattern that is none": (
         {**BASE, "properties": {"a": {"pattern": "(a"}}},
@@ -203,7 +203,8 @@ def test_references_reach_the_document_and_its_siblings(part, siblings, address)
         ),
         (
             {"type": "x"},
-            'is no valid schema: type: "x" is none of "array", "boolean", "integer", "null", "number", "object", "string"',
+            'is no valid schema: type: "x" is none of "array", "boolean", "integer", "null", "number", "object", '
+            '"string"',
         ),
         ({"pattern": "("}, r"pattern: the pattern ( has a ( without its ); escape it as \("),
     ],
@@ -513,6 +514,18 @@ def test_the_order_of_complaints_is_that_of_the_places():
     assert complaints(document, dict(reversed(value.items()))) == expected
 
 
+def test_items_come_in_the_order_of_their_numbers():
+    document = {**BASE, "properties": {"id": {"items": {"type": "null"}}}}
+    value = {"id": [None, None, 1] + [None] * 7 + [2]}
+
+    assert [message.partition(":")[0] for message in complaints(document, value)] == ["id[2]", "id[10]"]
+
+
+def test_a_long_text_of_quotes_is_cut():
+    assert cut("x" * 300) == "x" * 300
+    assert cut("x" * 301) == "x" * 299 + "…"
+
+
 def test_a_schema_without_end_is_a_complaint():
     """It is met with objects only, so that nothing shows before."""
     loop = {
@@ -582,9 +595,11 @@ def test_repeats_are_found_by_value(items):
     assert repeated(items) == (twice[0] if twice else None)
 
 
-keywords = st.sampled_from(
-    ["type", "properties", "required", "$ref", "$id", "$schema", "$defs", "pattern", "patternProperties", "items", "anyOf", "not", "enum", "format", "$anchor", "additionalProperties", "dependencies", "prefixItems", "uniqueItems", "$dynamicRef", "if", "then", "minimum"]
+KEYWORDS = (
+    "type properties required $ref $id $schema $defs pattern patternProperties items anyOf not enum format $anchor "
+    "additionalProperties dependencies prefixItems uniqueItems $dynamicRef if then minimum"
 )
+keywords = st.sampled_from(KEYWORDS.split())
 texts = st.sampled_from(
     ["object", "string", "#", "#/$defs/a", "a", "x.json", "http://x/", "(a+)+", "^a$", "date", DIALECT]
 )

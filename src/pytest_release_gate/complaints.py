@@ -89,7 +89,7 @@ def sentences(errors: Iterable[Any], patterns: Mapping[str, str]) -> list[str]:
     said: list[tuple[list[tuple[bool, int, str]], str]] = []
     for error in errors:
         path = list(error.absolute_path)
-        order = [(isinstance(step, str), 0, step) if isinstance(step, str) else (False, step, "") for step in path]
+        order = [(True, 0, step) if isinstance(step, str) else (False, step, "") for step in path]
         said += [(order, text) for text in _said(error, patterns)]
     said.sort(key=lambda pair: pair[0])
     return list(dict.fromkeys(text for _, text in said))

@@ -156,13 +156,11 @@ class _Parser:
         if body in ("^", "$", "\\b", "\\B") or body.startswith(_LOOKS):
             raise PatternError(f"repeats {body}, which takes no text; leave the repeat out")
         least, most, written = count
-        whole = len(atom.text) == 1 or atom.text.startswith(("[", "(?:"))
-        text = atom.text if whole else f"(?:{atom.text})"
         lazy = "?" if self.taken("?") else ""
         after = self.at
         part = self.unrolled(atom, least, most, start, states)
         self.at = after
-        return _Part(f"{text}{written}{lazy}", part.first, part.last, part.empty, part.length)
+        return _Part(f"{atom.text}{written}{lazy}", part.first, part.last, part.empty, part.length)
 
     def count(self) -> tuple[int, int | None, str] | None:
         """Least, most (None: no end) and how it is written; None if nothing is repeated here."""

@@ -38,64 +38,17 @@ def _words(text: str) -> frozenset[str]:
 
 
 # Keywords that hold a schema, a list of schemas, schemas by name.
-_ONE = frozenset(
-    [
-        "items",
-        "contains",
-        "additionalProperties",
-        "propertyNames",
-        "if",
-        "then",
-        "else",
-        "not",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "contentSchema",
-    ]
+_ONE = _words(
+    "items contains additionalProperties propertyNames if then else not unevaluatedItems "
+    "unevaluatedProperties contentSchema"
 )
-_LIST = frozenset(["prefixItems", "allOf", "anyOf", "oneOf"])
-_NAMED = frozenset(["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"])
-_PLAIN = frozenset(
-    [
-        "$schema",
-        "$id",
-        "$anchor",
-        "$dynamicAnchor",
-        "$ref",
-        "$dynamicRef",
-        "$comment",
-        "$vocabulary",
-        "type",
-        "enum",
-        "const",
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxContains",
-        "minContains",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "dependentRequired",
-        "format",
-        "title",
-        "description",
-        "default",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "examples",
-        "contentEncoding",
-        "contentMediaType",
-    ]
+_LIST = _words("prefixItems allOf anyOf oneOf")
+_NAMED = _words("$defs definitions properties patternProperties dependentSchemas")
+_PLAIN = _words(
+    "$schema $id $anchor $dynamicAnchor $ref $dynamicRef $comment $vocabulary type enum const multipleOf "
+    "maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems "
+    "uniqueItems maxContains minContains maxProperties minProperties required dependentRequired format title "
+    "description default deprecated readOnly writeOnly examples contentEncoding contentMediaType"
 )
 _KNOWN = _ONE | _LIST | _NAMED | _PLAIN
 # What difflib would not find.
@@ -107,28 +60,10 @@ _RENAMED = {
     "$recursiveAnchor": "$dynamicAnchor",
 }
 # What says something about an object; a type alone says nothing about a record, which is an object anyway.
-_CONSTRAINING = frozenset(
-    [
-        "properties",
-        "required",
-        "patternProperties",
-        "additionalProperties",
-        "propertyNames",
-        "minProperties",
-        "maxProperties",
-        "dependentRequired",
-        "dependentSchemas",
-        "unevaluatedProperties",
-        "$ref",
-        "$dynamicRef",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "not",
-        "if",
-        "enum",
-        "const",
-    ]
+_CONSTRAINING = _words(
+    "properties required patternProperties additionalProperties propertyNames minProperties maxProperties "
+    "dependentRequired dependentSchemas unevaluatedProperties $ref $dynamicRef allOf anyOf oneOf not if enum "
+    "const"
 )
 # What a record can't be.
 _OTHERS: tuple[Json, ...] = ([], "", 0, None)

@@ -138,6 +138,9 @@ class GatePlugin:
         self.config = config
         self.results = results
         self.targets, self.ignored = _targets(config)
+        if results is not None:
+            named = [reporters.snapshot_file(t.folder, path.stem) for t in self.targets for path in t.outputs]
+            files.remove(results, named)
         checks = _registered_checks(config)
         self.collected = [_collect(target, config, checks) for target in self.targets]
         self._refuse_shared_labels()
