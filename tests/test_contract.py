@@ -70,6 +70,10 @@ def test_what_a_case_leaves_out():
     assert (case.title, case.bucket, case.tags, case.input) == ("ER-101", "", (), {})
 
 
+def test_a_very_long_id():
+    assert read_case(Record(1, {**CASE, "case_id": "x" * 10_000}), "c.jsonl", [])
+
+
 def test_an_input_of_null_is_kept():
     case = read_case(Record(1, {**CASE, "input": None}), "c.jsonl", [])
 

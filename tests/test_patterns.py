@@ -46,6 +46,7 @@ MEANING = {
     "escaped signs": (r"^\$\^\.\*\+\?\(\)\[\]\{\}\|\/\\$", ["$^.*+?()[]{}|/\\"], ["x"]),
     "escaped controls": (r"^\t\n\v\f\r\0\cJ$", ["\t\n\v\f\r\0\n"], ["x"]),
     "code points": (r"^\x41\u00a7\u{1F600}\ud83d\ude00$", ["A§😀😀"], ["A§😀"]),
+    "the first and the last pair": (r"^\ud800\udc00[\udbff\udfff]$", ["\U00010000\U0010ffff"], ["\U00010000"]),
     "half a pair": (r"^\ud83dx$", ["\ud83dx"], ["x"]),
     "counts": (r"^a{2}b{1,}c{0,2}$", ["aab", "aabbcc"], ["ab", "aaab", "aabccc"]),
     "lazy": (r"^a+?b*?c??$", ["a", "aabbc"], ["b"]),
@@ -63,6 +64,15 @@ MEANING = {
 def test_meaning(pattern, fit, unfit):
     assert [text for text in fit if not matches(pattern, text)] == []
     assert [text for text in unfit if matches(pattern, text)] == []
+
+
+def test_white_space_is_that_of_ecma_262():
+    space = re.compile(translate(r"\s"))
+    found = {code for code in range(0x110000) if space.search(chr(code))}
+
+    assert found == {
+        *(9, 10, 11, 12, 13, 0x20, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000, 0xFEFF)
+    }
 
 
 NOT_FOR_BOTH = {
@@ -116,6 +126,7 @@ def test_what_is_not_for_both_dialects_is_refused(pattern, message):
         r"((ab)*c?(ab)*)*d",
         r"^(([a-z])+.)+[A-Z]([a-z])+$",
         r"(a{2}|a{3})*b",
+        r"(a|aa){8}b",
     ],
 )
 def test_exponential_time_is_refused(pattern):
@@ -138,6 +149,7 @@ def test_exponential_time_is_refused(pattern):
         (r"^(?:[^\"\\]|\\.)*$", "\\x" * 5000 + '"'),
         (r"^.{1,4000}$", "x" * 4001),
         (r"^(a{1,2}){3}$", "a" * 7),
+        (r"^(([0-9]|[a-f]){8})+$", "0123abcd" * 2000 + "x"),
         (r"^(.|\n)*$", "x\n" * 5000 + "\r"),
     ],
 )

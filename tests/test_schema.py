@@ -499,7 +499,7 @@ def test_at_most_five_complaints_and_the_count_of_the_rest():
         "'f3' is missing",
         "'f4' is missing (and 3 more on this line)",
     ]
-    assert len(complaints({**BASE, "required": list("abcde")}, {})) == 5
+    assert complaints({**BASE, "required": list("abcde")}, {})[4:] == ["'e' is missing"]
 
 
 def test_the_order_of_complaints_is_that_of_the_places():
