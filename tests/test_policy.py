@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from pytest_release_gate.checks import BUILT_IN
+from pytest_release_gate.checks import BUILT_IN, MEASURES
 from pytest_release_gate.errors import PolicyError
 from pytest_release_gate.metrics import METRICS, find
 from pytest_release_gate.model import Verdict
@@ -39,11 +39,12 @@ def custom(case, output, *, needed, limit=3):
 
 
 def parse(text: str):
-    def unit_of(metric):
-        definition = find(metric)
+    def unit_of(metric, measures):
+        definition = find(metric, measures)
         return definition.unit if definition else None
 
-    return parse_policy(text, "gate.toml", checks={**BUILT_IN, "custom": custom}, metrics=[*METRICS], unit_of=unit_of)
+    checks = {**BUILT_IN, "custom": custom}
+    return parse_policy(text, "gate.toml", checks=checks, measures=MEASURES, metrics=[*METRICS], unit_of=unit_of)
 
 
 def refused(text: str) -> list[str]:
@@ -105,7 +106,7 @@ otherwise = "HOLD"
     assert amount.when == {"action": ("approve", "partial"), "deep.er": (1.5,)}
     assert amount.severity == "critical"
     assert amount.arguments == {"field": "amount", "expected": "amount"}
-    found = list(amount.function(case(expected={"amount": 2}), output(record={"amount": 3})))
+    found = list(amount.function(case(expected={"amount": 2}), output(record={"amount": 3}), **amount.arguments))
     assert found[0].message == "expected amount 2, got 3"
     assert own.severity == {"extra": "critical", "late": "minor"}
     slow, none = policy.rules

@@ -86,7 +86,7 @@ def test_the_library_judges_in_five_lines(expense, monkeypatch, capsys):
     monkeypatch.chdir(expense.at)
     exec(compile(body, "README.md", "exec"), {})
 
-    assert capsys.readouterr().out == "REVIEW ('candidate-v2: p95 latency 5200 ms > 2500 ms (n=12)',)\n"
+    assert capsys.readouterr().out == "REVIEW ('candidate-v2: p95 latency 5200 ms > 2500 ms (n=12, simulated)',)\n"
 
 
 def test_the_exit_codes_are_all_there():

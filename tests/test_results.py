@@ -60,6 +60,7 @@ def test_evidence_has_digests_of_all_that_was_read(expense):
         "cases/cases.jsonl",
         "cases/output.schema.json",
         "outputs/candidate-v3.jsonl",
+        "outputs/candidate-v3.meta.json",
         "policy/POLICY.md",
         "policy/gate.toml",
     ]
@@ -71,8 +72,8 @@ def test_evidence_has_digests_of_all_that_was_read(expense):
 def test_metrics_in_the_evidence_have_value_n_and_unit(expense):
     metrics = expense.gate_results("candidate-v2").evidence()["snapshots"][0]["metrics"]
 
-    assert metrics["p95_latency_ms"] == {"value": 5200, "n": 12, "unit": "ms"}
-    assert metrics["mean_cost_usd"] == {"value": 0.0125, "n": 12, "unit": "USD"}
+    assert metrics["p95_latency_ms"] == {"value": 5200, "n": 12, "unit": "ms", "provenance": "simulated"}
+    assert metrics["mean_cost_usd"] == {"value": 0.0125, "n": 12, "unit": "USD", "provenance": "simulated"}
     assert metrics["pass_rate"]["value"] == pytest.approx(11 / 12)
 
 
@@ -82,7 +83,10 @@ def test_the_report_compares_snapshots_and_lists_reasons(expense):
 
     assert text.startswith("# Release gate: BLOCK\n")
     assert "| snapshot | cases passed | pass rate | critical failures | p95 latency | mean cost | gate |" in text
-    assert "| candidate-v2 | 11/12 | 0.9167 (n=12) | 0 (n=12) | 5200 ms (n=12) | 0.0125 USD (n=12) | REVIEW |" in text
+    assert (
+        "| candidate-v2 | 11/12 | 0.9167 (n=12) | 0 (n=12) | 5200 ms simulated (n=12) | 0.0125 USD simulated (n=12) | REVIEW |"
+        in text
+    )
     assert "- critical failures 2 &gt; 0 \\(n\\=12\\)" in text
     assert "ER-011 Manager approval missing above threshold (major, failed)" in text
 

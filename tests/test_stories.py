@@ -18,7 +18,7 @@ GOOD, REVIEWED, BAD = "candidate-v3", "candidate-v2", "baseline-v1"
         (
             REVIEWED,
             "1 failed, 11 passed",
-            "release gate: REVIEW: candidate-v2: p95 latency 5200 ms > 2500 ms (n=12)",
+            "release gate: REVIEW: candidate-v2: p95 latency 5200 ms > 2500 ms (n=12, simulated)",
             10,
         ),
         (
@@ -110,7 +110,7 @@ def test_the_decision_stands_at_the_very_end_whatever_else_is_quiet(expense, qui
     run = expense.gate(REVIEWED, *quiet)
 
     assert run.code == 10
-    assert run.last == "release gate: REVIEW: candidate-v2: p95 latency 5200 ms > 2500 ms (n=12)"
+    assert run.last == "release gate: REVIEW: candidate-v2: p95 latency 5200 ms > 2500 ms (n=12, simulated)"
     assert "snapshot" in run.out
     assert run.verdicts == ["REVIEW"]
 

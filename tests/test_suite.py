@@ -38,6 +38,7 @@ def test_a_suite_knows_where_everything_stands(expense):
         "cases/cases.jsonl",
         "cases/output.schema.json",
         "outputs/candidate-v3.jsonl",
+        "outputs/candidate-v3.meta.json",
         "policy/POLICY.md",
         "policy/gate.toml",
     }

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pytest_release_gate.complaints import found, mistyped, not_among, repeated
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.jsonl import Record, name, quote, read_records
+from pytest_release_gate.matching import look_up
 from pytest_release_gate.model import SEVERITIES, Case, Json, Location, Output
 from pytest_release_gate.schema import Schema
 
@@ -17,10 +18,14 @@ from pytest_release_gate.schema import Schema
 MOST_ID_CHARACTERS = 10_000
 
 
-def read_case(record: Record, path: str, problems: list[Problem]) -> Case | None:
+def read_case(
+    record: Record, path: str, problems: list[Problem], *, version: str = "", version_at: str | None = None
+) -> Case | None:
     """A case; None if, and only if, a problem was appended.
 
     :param path: the file that the record stands in.
+    :param version: of the policy document, where cases don't name their own.
+    :param version_at: the dotted path at which they do.
     """
     value = record.value
     faults = [
@@ -30,6 +35,7 @@ def read_case(record: Record, path: str, problems: list[Problem]) -> Case | None
         *_severity_faults(value),
         *_tag_faults(value),
         *_expected_faults(value),
+        *_version_faults(value, version_at),
     ]
     if faults:
         problems += _problems(faults, path, record.line)
@@ -40,6 +46,7 @@ def read_case(record: Record, path: str, problems: list[Problem]) -> Case | None
         severity=value["severity"],
         bucket=value.get("bucket", ""),
         tags=tuple(value.get("tags", ())),
+        version=str(look_up(value, version_at)) if version_at else version,
         input=value.get("input", {}),
         expected=value["expected"],
         source=Location(path=path, line=record.line),
@@ -73,7 +80,15 @@ def read_output(record: Record, path: str, problems: list[Problem]) -> Output | 
     )
 
 
-def read_cases(data: bytes, path: str, schema: Schema, problems: list[Problem]) -> dict[str, Case]:
+def read_cases(
+    data: bytes,
+    path: str,
+    schema: Schema,
+    problems: list[Problem],
+    *,
+    version: str = "",
+    version_at: str | None = None,
+) -> dict[str, Case]:
     """The cases of a file by id, sorted by it; every fault of every line is appended to `problems`.
 
     :param data: the whole file.
@@ -84,7 +99,7 @@ def read_cases(data: bytes, path: str, schema: Schema, problems: list[Problem]) 
     for record in read_records(data, path, problems):
         complaints = schema.complaints(record.value, path, record.line)
         own: list[Problem] = []
-        case = read_case(record, path, own)
+        case = read_case(record, path, own, version=version, version_at=version_at)
         problems += _merged(complaints, own)
         if _id_faults(record.value):
             continue
@@ -211,6 +226,12 @@ def _expected_faults(value: Mapping[str, Json]) -> list[str]:
     if isinstance(value.get("expected"), dict):
         return []
     return _absent(value, "expected") or [f"expected: {mistyped(value['expected'], ['object'])}"]
+
+
+def _version_faults(value: Mapping[str, Json], version_at: str | None) -> list[str]:
+    if version_at is None or isinstance(look_up(value, version_at), str):
+        return []
+    return [f"{version_at}: must be text that names the version of the policy that the case is judged by"]
 
 
 def _trial_faults(value: Mapping[str, Json]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from operator import eq, ge, le
 
@@ -25,6 +25,9 @@ def decide(
     results: Sequence[Result],
     planned: Sequence[Case],
     doubts: Iterable[str] = (),
+    *,
+    provenance: Mapping[str, str] | None = None,
+    measures: Collection[str] = (),
 ) -> Decision:
     """The decision on one snapshot.
 
@@ -32,8 +35,10 @@ def decide(
     :param results: one result for each output that was judged.
     :param planned: the case of every result that there should be, once per trial.
     :param doubts: sentences, each a reason to hold that the results themselves don't show.
+    :param provenance: unit → whether such numbers were measured or simulated.
+    :param measures: the names of the measures that the suite's checks yield.
     """
-    ended = tuple(_judge(rule, results, planned) for rule in (*UNWAIVABLE, *rules))
+    ended = tuple(_judge(rule, results, planned, provenance or {}, measures) for rule in (*UNWAIVABLE, *rules))
     front, own = ended[: len(UNWAIVABLE)], ended[len(UNWAIVABLE) :]
     grounds = [Ground(verdict=Verdict.HOLD, reason=doubt) for doubt in doubts]
     for result in front:
@@ -54,9 +59,19 @@ def decide(
     )
 
 
+def belongs(result: Result | Case) -> dict[str, tuple[str, ...]]:
+    """What a rule's `where` may ask for: the bucket, severity, tags and version of a result or of a case."""
+    return {
+        "bucket": (result.bucket,),
+        "severity": (result.severity,),
+        "tag": result.tags,
+        "version": (result.version,),
+    }
+
+
 def selected(rule: Rule, result: Result | Case) -> bool:
     """Whether a rule is about a result, or would be about that of a case."""
-    held = {"bucket": (result.bucket,), "severity": (result.severity,), "tag": result.tags}
+    held = belongs(result)
     return all(set(held[key]) & set(accepted) for key, accepted in rule.where.items())
 
 
@@ -65,14 +80,21 @@ def worst(decisions: Iterable[Decision]) -> Verdict:
     return max((decision.verdict for decision in decisions), default=Verdict.HOLD)
 
 
-def _judge(rule: Rule, results: Sequence[Result], planned: Sequence[Case]) -> RuleResult:
+def _judge(
+    rule: Rule,
+    results: Sequence[Result],
+    planned: Sequence[Case],
+    provenance: Mapping[str, str],
+    measures: Collection[str],
+) -> RuleResult:
     sample = Sample(
         results=[result for result in results if selected(rule, result)],
         expected=sum(selected(rule, case) for case in planned),
         allow_missing=rule.allow_missing,
+        provenance=provenance,
     )
-    observed = measure(rule.metric, sample, group=rule.group)
-    best = at_best(observed, sample, rule.bound)
+    observed = measure(rule.metric, sample, group=rule.group, measures=measures)
+    best = at_best(observed, sample, rule.bound, measures)
     if observed.value is None or observed.n < rule.minimum_n:
         outcome = Outcome.NO_DATA
     elif best is not None and not _HOLDS[rule.bound](best, rule.limit):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pytest_release_gate.matching import MISSING, equal, look_up
-from pytest_release_gate.model import Case, Check, CheckResult, Finding, Output, Reason, Result, Status
+from pytest_release_gate.model import Case, Check, CheckResult, Finding, Measure, Output, Reason, Result, Status
 
 RECORDED = "output_recorded"
 """The check that stands for "there is a valid record", where the policy turns a missing one into a failure."""
@@ -26,7 +26,10 @@ def run_checks(case: Case, output: Output, checks: Sequence[Check]) -> tuple[Che
     """What each check says, in order; for an output without a valid record the one failure that says so."""
     if output.defect:
         finding = Finding(check=RECORDED, message=output.defect, severity="critical")
-        return (CheckResult(name=RECORDED, status=Status.FAILED, findings=(finding,)),)
+        # What there was to get stays in the denominators.
+        nothing = Output(case_id=output.case_id, trial=output.trial, record={})
+        counted = [m for check in checks if check.measures for m in _run(case, nothing, check).measures]
+        return (CheckResult(name=RECORDED, status=Status.FAILED, findings=(finding,), measures=tuple(counted)),)
     if output.error is not None:
         return ()
     return tuple([_run(case, output, check) for check in checks])
@@ -40,6 +43,7 @@ def result_of(case: Case, output: Output, checks: tuple[CheckResult, ...], snaps
         severity=case.severity,
         bucket=case.bucket,
         tags=case.tags,
+        version=case.version,
         snapshot=snapshot,
         trial=output.trial,
         checks=checks,
@@ -65,26 +69,30 @@ def _run(case: Case, output: Output, check: Check) -> CheckResult:
     try:
         if check.when and not _applies(case, check):
             return CheckResult(name=check.name, status=Status.SKIPPED)
-        findings = _findings(check, check.function(case, output), case.severity)
+        findings, measures = _said(check, check.function(case, output), case.severity)
     except Exception as error:
         return _broken(check, error)
-    if not findings:
-        return CheckResult(name=check.name, status=Status.PASSED)
-    return CheckResult(name=check.name, status=Status.FAILED, findings=findings)
+    status = Status.FAILED if findings else Status.PASSED
+    return CheckResult(name=check.name, status=status, findings=findings, measures=measures)
 
 
-def _findings(check: Check, reasons: Iterable[str | Reason], severity: str) -> tuple[Finding, ...]:
+def _said(
+    check: Check, reasons: Iterable[str | Reason | Measure], severity: str
+) -> tuple[tuple[Finding, ...], tuple[Measure, ...]]:
     if isinstance(reasons, str | bytes) or not isinstance(reasons, Iterable):
         raise TypeError(f"a check must yield reasons as strings, this one returned {type(reasons).__name__}")
-    found = []
+    found, measures = [], []
     for reason in reasons:
+        if isinstance(reason, Measure):
+            measures.append(reason)
+            continue
         if not isinstance(reason, str | Reason):
             raise TypeError(f"a check must yield reasons as strings, this one yielded {type(reason).__name__}")
         said = reason if isinstance(reason, Reason) else Reason(message=reason)
         if not said.message.strip():
             raise ValueError("a check yielded an empty reason")
         found.append(Finding(check=check.name, message=said.message, severity=_severity(check, said, severity)))
-    return tuple(found)
+    return tuple(found), tuple(measures)
 
 
 def _severity(check: Check, reason: Reason, otherwise: str) -> str:

@@ -15,7 +15,18 @@ from _pytest._io import TerminalWriter
 
 from pytest_release_gate import escape
 from pytest_release_gate.grading import grade
-from pytest_release_gate.model import SEVERITIES, CheckResult, Finding, Location, Output, Result, State, Status, Suite
+from pytest_release_gate.model import (
+    SEVERITIES,
+    CheckResult,
+    Finding,
+    Location,
+    Measure,
+    Output,
+    Result,
+    State,
+    Status,
+    Suite,
+)
 from pytest_release_gate.reporters.terminal import failure, problems_block
 
 MARKERS = ("release_gate", *SEVERITIES)
@@ -138,7 +149,15 @@ class GateItem(pytest.Item):
             raise self._failure(result)
 
     def _dump(self, result: Result) -> str:
-        checks = [[c.name, c.status.value, [[f.message, f.severity] for f in c.findings]] for c in result.checks]
+        checks = [
+            [
+                check.name,
+                check.status.value,
+                [[finding.message, finding.severity] for finding in check.findings],
+                [[measure.name, measure.value, measure.of] for measure in check.measures],
+            ]
+            for check in result.checks
+        ]
         return json.dumps([self._of.key, self._of.digest, result.snapshot, result.case_id, result.trial, checks])
 
     def _failure(self, result: Result) -> NotPassedError:
@@ -192,7 +211,8 @@ class Payload:
                     name=name,
                     status=Status(status),
                     findings=tuple(Finding(check=name, message=m, severity=s) for m, s in findings),
+                    measures=tuple(Measure(name=n, value=v, of=of) for n, v, of in measures),
                 )
-                for name, status, findings in checks
+                for name, status, findings, measures in checks
             ),
         )

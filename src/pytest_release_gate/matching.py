@@ -59,7 +59,7 @@ def contains(expected: Json, actual: Json) -> bool:
         if not isinstance(actual, list) or len(expected) > len(actual):
             return False
         wanted, given = _without_equals(expected, actual)
-        return not wanted or None not in _assign(wanted, given, all_or_nothing=True)
+        return not wanted or None not in _partners(wanted, given, all_or_nothing=True)
     return _same(expected, actual)
 
 
@@ -77,6 +77,26 @@ def equal(expected: Json, actual: Json) -> bool:
 def difference(expected: Json, actual: Json) -> Difference | None:
     """Where `expected` fails to be contained in `actual`, on the best assignment of list items; None if it is."""
     return _difference(expected, actual, "$")
+
+
+def assign(edges: Sequence[Sequence[int]], size: int) -> list[int | None]:
+    """A maximum assignment: for each row of `edges` one of the positions it names, each position at most once.
+
+    :param edges: for each item, the positions (0 to size - 1) that would do.
+    :return: for each item its position, None for those that are left without.
+
+    Hopcroft and Karp, "An n^5/2 algorithm for maximum matchings in bipartite graphs" (1973), doi 10.1137/0202019.
+    """
+    partner: list[int | None] = [None] * len(edges)
+    taken: list[int | None] = [None] * size
+    while True:
+        layers = _layers(edges, partner, taken)
+        if layers is None:
+            return partner
+        ways = [iter(row) for row in edges]
+        for start, mate in enumerate(list(partner)):
+            if mate is None:
+                _augment(start, ways, layers, partner, taken)
 
 
 def look_up(value: Json, path: str) -> Json | Literal[Missing.MISSING]:
@@ -172,10 +192,8 @@ def _without_equals(expected: Sequence[Json], actual: Sequence[Json]) -> tuple[l
     return wanted, given
 
 
-def _assign(wanted: Sequence[_Keyed], given: Sequence[_Keyed], *, all_or_nothing: bool = False) -> list[int | None]:
+def _partners(wanted: Sequence[_Keyed], given: Sequence[_Keyed], *, all_or_nothing: bool = False) -> list[int | None]:
     """For each wanted item the position of its partner among the given ones, in a maximum matching.
-
-    Hopcroft and Karp, "An n^5/2 algorithm for maximum matchings in bipartite graphs" (1973), doi 10.1137/0202019.
 
     :param all_or_nothing: stop as soon as an item has no possible partner at all.
     """
@@ -192,20 +210,7 @@ def _assign(wanted: Sequence[_Keyed], given: Sequence[_Keyed], *, all_or_nothing
         edges.append(row)
         if all_or_nothing and not row:
             return [None]
-    return _maximum_matching(edges, len(given))
-
-
-def _maximum_matching(edges: Sequence[Sequence[int]], size: int) -> list[int | None]:
-    partner: list[int | None] = [None] * len(edges)
-    taken: list[int | None] = [None] * size
-    while True:
-        layers = _layers(edges, partner, taken)
-        if layers is None:
-            return partner
-        ways = [iter(row) for row in edges]
-        for start, mate in enumerate(list(partner)):
-            if mate is None:
-                _augment(start, ways, layers, partner, taken)
+    return assign(edges, len(given))
 
 
 def _layers(
@@ -271,7 +276,7 @@ def _difference(expected: Json, actual: Json, path: str) -> Difference | None:
 
 def _list_difference(expected: list[Json], actual: list[Json], path: str) -> Difference | None:
     wanted, given = _without_equals(expected, actual)
-    partners = _assign(wanted, given)
+    partners = _partners(wanted, given)
     alone = next((one for one, partner in zip(wanted, partners, strict=True) if partner is None), None)
     if alone is None:
         return None

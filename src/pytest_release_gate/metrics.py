@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
 
 from pytest_release_gate.model import SEVERITIES, Metric, Result, State, Status
@@ -24,6 +25,8 @@ class Sample:
     expected: int
     # How many numbers may be missing.
     allow_missing: int = 0
+    # Unit → whether such numbers were measured or simulated.
+    provenance: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def open(self) -> int:
@@ -82,6 +85,44 @@ def _count(select: Callable[[Result], int]) -> Callable[[Sample], Measured]:
     return measure
 
 
+def _affected(select: Callable[[Result], bool]) -> Callable[[Sample], Measured]:
+    """Counts cases, not events: those with at least one result that is selected."""
+
+    def measure(sample: Sample) -> Measured:
+        n = len(sample.results)
+        return (Fraction(len({r.case_id for r in sample.results if select(r)})) if n else None), n
+
+    return measure
+
+
+def measured(results: Iterable[Result], name: str) -> tuple[Fraction, Fraction | None] | None:
+    """The sum of a measure over results and what it is counted out of; None if no check yielded it."""
+    found = [m for result in results for check in result.checks for m in check.measures if m.name == name]
+    if not found:
+        return None
+    parts = [measure.of for measure in found if measure.of is not None]
+    return total(measure.value for measure in found), total(parts) if parts else None
+
+
+def _sum_of(name: str) -> Callable[[Sample], Measured]:
+    def measure(sample: Sample) -> Measured:
+        found = measured(sample.results, name)
+        return (found[0] if found else None), len(sample.results)
+
+    return measure
+
+
+def _share_of(name: str) -> Callable[[Sample], Measured]:
+    """A measure's sum ÷ what it is counted out of; a zero denominator is not known, neither 0 nor 1."""
+
+    def measure(sample: Sample) -> Measured:
+        found = measured(sample.results, name)
+        of = (found[1] if found else None) or Fraction(0)
+        return (found[0] / of if found and of else None), int(of)
+
+    return measure
+
+
 def _pass_rate(sample: Sample) -> Measured:
     judged = [r.passed for r in sample.results if r.state in (State.PASSED, State.FAILED)]
     return (Fraction(sum(judged), len(judged)) if judged else None), len(judged)
@@ -132,16 +173,24 @@ def _counts() -> dict[str, Callable[[Result], int]]:
     return counts
 
 
+def _has_finding(severity: str, result: Result) -> bool:
+    return any(finding.severity == severity for finding in result.findings)
+
+
 def _built_in() -> dict[str, Definition]:
     found = {name: Definition(unit="count", measure=_count(c), growth="sum") for name, c in _counts().items()}
     found["pass_rate"] = Definition(unit="rate", measure=_pass_rate, growth="share")
+    found["affected_cases"] = Definition(unit="count", measure=_affected(lambda r: bool(r.findings)), growth="sum")
+    for severity in SEVERITIES:
+        select = partial(_has_finding, severity)
+        found[f"{severity}_affected_cases"] = Definition(unit="count", measure=_affected(select), growth="sum")
     found["coverage"] = Definition(unit="rate", measure=_coverage, growth="whole")
-    for field, unit in (("latency_ms", "ms"), ("cost_usd", "USD")):
-        found[f"mean_{field}"] = Definition(unit=unit, measure=_numbers(field, _mean))
-        found[f"max_{field}"] = Definition(unit=unit, measure=_numbers(field, _maximum))
-        found[f"total_{field}"] = Definition(unit=unit, measure=_numbers(field, total))
+    for key, unit in (("latency_ms", "ms"), ("cost_usd", "USD")):
+        found[f"mean_{key}"] = Definition(unit=unit, measure=_numbers(key, _mean))
+        found[f"max_{key}"] = Definition(unit=unit, measure=_numbers(key, _maximum))
+        found[f"total_{key}"] = Definition(unit=unit, measure=_numbers(key, total))
         for percent in (50, 90, 95, 99):
-            found[f"p{percent}_{field}"] = Definition(unit=unit, measure=_percentile_of(field, percent))
+            found[f"p{percent}_{key}"] = Definition(unit=unit, measure=_percentile_of(key, percent))
     return found
 
 
@@ -151,34 +200,50 @@ METRICS: Mapping[str, Definition] = MappingProxyType(_built_in())
 _PERCENTILE = re.compile(r"p([1-9]\d?|100)_(latency_ms|cost_usd)", re.ASCII)
 
 
-def find(name: str) -> Definition | None:
-    """The definition of a metric, None if there is none of that name. `p1_…` to `p100_…` exist besides `METRICS`."""
+def find(name: str, measures: Collection[str] = ()) -> Definition | None:
+    """The definition of a metric, None if there is none of that name.
+
+    Besides `METRICS` there are `p1_…` to `p100_…`, and for each measure its sum (`facts_matched`) and its share of what
+    it is counted out of (`facts_matched_rate`).
+
+    :param measures: the names of the measures that the suite's checks yield.
+    """
     if name in METRICS:
         return METRICS[name]
     if match := _PERCENTILE.fullmatch(name):
         unit = "ms" if match[2] == "latency_ms" else "USD"
         return Definition(unit=unit, measure=_percentile_of(match[2], int(match[1])))
+    if name in measures:
+        return Definition(unit="count", measure=_sum_of(name), growth="sum")
+    if name.removesuffix("_rate") in measures:
+        return Definition(unit="rate", measure=_share_of(name.removesuffix("_rate")))
     return None
 
 
-def measure(name: str, sample: Sample, *, group: str = "all") -> Metric:
+def yielded(results: Iterable[Result]) -> list[str]:
+    """The names of all measures that checks yielded, sorted."""
+    return sorted({m.name for result in results for check in result.checks for m in check.measures})
+
+
+def measure(name: str, sample: Sample, *, group: str = "all", measures: Collection[str] = ()) -> Metric:
     """One metric over a sample.
 
     :raises KeyError: if no metric has that name; a policy is refused before it comes to that.
     """
-    definition = find(name)
+    definition = find(name, measures)
     if definition is None:
         raise KeyError(name)
     value, n = definition.measure(sample)
-    return Metric(name=name, group=group, value=value, n=n, unit=definition.unit)
+    provenance = sample.provenance.get(definition.unit, "")
+    return Metric(name=name, group=group, value=value, n=n, unit=definition.unit, provenance=provenance)
 
 
-def at_best(metric: Metric, sample: Sample, bound: str) -> Fraction | None:
+def at_best(metric: Metric, sample: Sample, bound: str, measures: Collection[str] = ()) -> Fraction | None:
     """The value most favourable to a bound that the metric could have, had everything in the sample been judged.
 
     None where that can't be told. It lets a partial run prove what no further result can repair, and nothing more.
     """
-    definition = find(metric.name)
+    definition = find(metric.name, measures)
     if metric.value is None or definition is None:
         return None
     if not sample.open or definition.growth == "whole":

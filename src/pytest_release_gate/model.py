@@ -86,6 +86,8 @@ class Case:
     # The group in which it is reported; "" if it names none.
     bucket: str = ""
     tags: tuple[str, ...] = ()
+    # The version of the policy document that it is judged against; "" if the suite knows only one.
+    version: str = ""
     # What the agent is given.
     input: Json
     # What is expected of it; never shown to an agent.
@@ -128,6 +130,16 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A number that a check yields beside its reasons: so many, of so many."""
+
+    name: str
+    value: int | float
+    # What it is counted out of; None if it is a plain number.
+    of: int | float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One reason why an output is wrong."""
 
@@ -152,6 +164,7 @@ class CheckResult:
     status: Status
     # FAILED: at least one; ERROR: exactly one, which says how the check broke.
     findings: tuple[Finding, ...] = ()
+    measures: tuple[Measure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +176,7 @@ class Result:
     severity: str
     bucket: str = ""
     tags: tuple[str, ...] = ()
+    version: str = ""
     snapshot: str
     trial: int = 0
     # In the order of the policy.
@@ -219,6 +233,8 @@ class Metric:
     n: int
     # "count", "rate" (0 to 1), "ms" or "USD".
     unit: str = "count"
+    # Of milliseconds and US dollars: "measured", "simulated" or "unstated"; "" for what is counted.
+    provenance: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,7 +295,7 @@ class Decision:
         return tuple(ground.reason for ground in self.grounds)
 
 
-CheckFunction = Callable[..., Iterable["str | Reason"]]
+CheckFunction = Callable[..., Iterable["str | Reason | Measure"]]
 """`check(case, output, **arguments)` yields the reasons why the output is wrong; none means that it passes."""
 
 
@@ -297,6 +313,8 @@ class Check:
     when: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
     # Of its findings; None: the case's own. Or by kind of finding.
     severity: str | Mapping[str, str] | None = None
+    # The names of the measures that it yields.
+    measures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,6 +330,9 @@ class Policy:
     case_schema: str
     output_schema: str
     document: str | None = None
+    # Version → policy document, where cases name their version; and the dotted path at which a case does.
+    documents: Mapping[str, str] = field(default_factory=dict)
+    case_version: str | None = None
     # True: a missing or malformed output is a failure; false: it is refused.
     missing_fails: bool = False
     malformed_fails: bool = False
@@ -330,6 +351,13 @@ class Snapshot:
     source: Location
     # (case id, trial) → output.
     outputs: Mapping[tuple[str, int], Output]
+    # What its sidecar says of the whole run; empty if there is none.
+    meta: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def provenance(self) -> Mapping[str, str]:
+        """Unit → whether such numbers were measured or simulated; unstated if the sidecar doesn't say."""
+        return {"ms": self.meta.get("latency", "unstated"), "USD": self.meta.get("cost", "unstated")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -367,8 +395,14 @@ class Report:
     # Relative path → "sha256:…" of everything that was read.
     digests: Mapping[str, str]
     decision: Decision
-    # Every metric over all results, by name.
+    # What the snapshot's sidecar says.
+    meta: Mapping[str, Json] = field(default_factory=dict)
+    # Every metric over all results, by name; those of measures too.
     metrics: Mapping[str, Metric]
+    # The pass rate by bucket, severity, tag and version, where a suite has more than one of them.
+    groups: tuple[Metric, ...] = ()
+    # Name of a measure → its sum and what it is counted out of.
+    measures: Mapping[str, tuple[Fraction, Fraction | None]] = field(default_factory=dict)
     # Sorted by case id and trial.
     results: tuple[Result, ...]
     # How many results there should be.

@@ -8,19 +8,21 @@ print(conclusion.decision.verdict.name)
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_release_gate import checks as built_in
-from pytest_release_gate.gate import decide, worst
+from pytest_release_gate.errors import PolicyError, Problem
+from pytest_release_gate.gate import belongs, decide, worst
 from pytest_release_gate.grading import grade
-from pytest_release_gate.metrics import METRICS, Sample, find, measure
+from pytest_release_gate.metrics import METRICS, Sample, find, measure, measured, yielded
 from pytest_release_gate.model import (
     Case,
     CheckFunction,
     Conclusion,
     Decision,
     Ground,
+    Metric,
     Policy,
     Report,
     Result,
@@ -58,14 +60,19 @@ def load_policy(source: Path, files: Files, checks: Mapping[str, CheckFunction])
     :raises PolicyError: if it can't be used as written.
     """
 
-    def unit_of(metric: str) -> str | None:
-        definition = find(metric)
+    def unit_of(metric: str, measures: Collection[str]) -> str | None:
+        definition = find(metric, measures)
         return definition.unit if definition else None
 
+    taken = sorted(checks.keys() & built_in.BUILT_IN.keys())
+    if taken:
+        raise PolicyError(
+            [Problem(message=f"two checks are called {name!r}; give yours another name") for name in taken]
+        )
     known = {**checks, **built_in.BUILT_IN}
-    return parse_policy(
-        files.policy_text(source), files.name(source), checks=known, metrics=[*METRICS], unit_of=unit_of
-    )
+    measures = {name: built_in.MEASURES.get(name, tuple(getattr(known[name], "measures", ()))) for name in known}
+    text, name = files.policy_text(source), files.name(source)
+    return parse_policy(text, name, checks=known, measures=measures, metrics=[*METRICS], unit_of=unit_of)
 
 
 def grade_all(suite: Suite) -> tuple[Result, ...]:
@@ -130,7 +137,10 @@ def _report(
     plan = planned(suite)
     keys = [(snapshot.label, case.id, trial) for case, trial in plan]
     results = tuple(by_output[key] for key in keys if key in by_output)
-    everything = Sample(results=results, expected=len(plan))
+    cases = [case for case, _ in plan]
+    everything = Sample(results=results, expected=len(plan), provenance=snapshot.provenance)
+    measures = sorted({name for check in suite.policy.checks for name in check.measures} | {*yielded(results)})
+    names = [*METRICS, *measures, *(f"{name}_rate" for name in measures)]
     others = {s.source.path for s in suite.snapshots if s is not snapshot}
     return Report(
         suite=suite.policy.name,
@@ -140,9 +150,25 @@ def _report(
         snapshot=snapshot.label,
         source=str(snapshot.source),
         digests={path: digest for path, digest in suite.digests.items() if path not in others},
-        decision=decide(suite.policy.rules, results, [case for case, _ in plan], doubts),
-        metrics={name: measure(name, everything) for name in METRICS},
+        decision=decide(suite.policy.rules, results, cases, doubts, provenance=snapshot.provenance, measures=measures),
+        meta=snapshot.meta,
+        metrics={name: measure(name, everything, measures=measures) for name in names},
+        groups=_groups(results, cases),
+        measures={name: found for name in measures if (found := measured(results, name))},
         results=results,
         expected=len(plan),
         missing=tuple(key[1:] for key in keys if key not in by_output),
     )
+
+
+def _groups(results: Sequence[Result], cases: Sequence[Case]) -> tuple[Metric, ...]:
+    """The pass rate of each bucket, severity, tag and version, where there is more than one."""
+    found = []
+    for field in ("bucket", "severity", "tag", "version"):
+        values = sorted({value for case in cases for value in belongs(case)[field] if value})
+        for value in values if len(values) > 1 else ():
+            mine = [result for result in results if value in belongs(result)[field]]
+            expected = sum(value in belongs(case)[field] for case in cases)
+            group = f"{field}={value}"
+            found.append(measure("pass_rate", Sample(results=mine, expected=expected), group=group))
+    return tuple(found)

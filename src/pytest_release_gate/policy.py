@@ -6,26 +6,37 @@ import difflib
 import inspect
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from pytest_release_gate.errors import PolicyError, Problem
 from pytest_release_gate.matching import show
 from pytest_release_gate.model import SEVERITIES, Check, CheckFunction, Policy, Rule, Verdict
+from pytest_release_gate.patterns import PatternError, translate
 
-UnitOf = Callable[[str], str | None]
-"""The unit of a metric by its name, None if there is no such metric."""
+UnitOf = Callable[[str, Collection[str]], str | None]
+"""The unit of a metric by its name and the suite's measures, None if there is no such metric."""
 
-_SUITE = ("name", "cases", "case_schema", "output_schema", "document", "version")
+_SUITE = (
+    "name",
+    "cases",
+    "case_schema",
+    "output_schema",
+    "document",
+    "version",
+    "documents",
+    "case_version",
+)
 _EVIDENCE = ("missing_output", "malformed_output", "trials")
 _CHECK = ("name", "uses", "when", "severity")
 _RULE = ("metric", "where", "at_least", "at_most", "equals", "otherwise", "minimum_n", "allow_missing")
 _BOUNDS = ("at_least", "at_most", "equals")
-_WHERE = ("bucket", "severity", "tag")
+_WHERE = ("bucket", "severity", "tag", "version")
 _TABLES = ("suite", "evidence", "checks", "rules")
+# Arguments that the suite gives, not the policy.
+_GIVEN = frozenset({"documents"})
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -36,12 +47,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def parse_policy(
-    text: str, path: str, *, checks: Mapping[str, CheckFunction], metrics: Sequence[str], unit_of: UnitOf
+    text: str,
+    path: str,
+    *,
+    checks: Mapping[str, CheckFunction],
+    measures: Mapping[str, tuple[str, ...]],
+    metrics: Sequence[str],
+    unit_of: UnitOf,
 ) -> Policy:
     """A policy from the text of its file.
 
     :param path: how the file is named in problems.
     :param checks: registered name → function, what `uses` may name.
+    :param measures: registered name → the measures that the check yields.
     :param metrics: the names of metrics to suggest.
     :raises PolicyError: with every problem, if there is one.
     """
@@ -51,7 +69,7 @@ def parse_policy(
         found = re.search(r"at line (\d+)", str(error))
         problem = Problem(path=path, line=int(found[1]) if found else None, message=f"is not TOML: {error}")
         raise PolicyError([problem]) from None
-    reader = _Reader(path, _Lines(text), checks, metrics, unit_of)
+    reader = _Reader(path, _Lines(text), checks, measures, metrics, unit_of)
     policy = reader.policy(document)
     if reader.problems or policy is None:
         raise PolicyError(reader.problems)
@@ -88,12 +106,15 @@ class _Reader:
         path: str,
         lines: _Lines,
         checks: Mapping[str, CheckFunction],
+        measures: Mapping[str, tuple[str, ...]],
         metrics: Sequence[str],
         unit_of: UnitOf,
     ) -> None:
         self.problems: list[Problem] = []
         self._path, self._lines = path, lines
-        self._checks, self._metrics, self._unit_of = checks, metrics, unit_of
+        self._checks, self._measures, self._metrics, self._unit_of = checks, measures, metrics, unit_of
+        # The measures of the checks that were read so far.
+        self._yielded: set[str] = set()
         self._place: tuple[str, int] = ("", 0)
 
     def _complain(self, message: str, key: str = "") -> None:
@@ -155,7 +176,15 @@ class _Reader:
             **needed,
             "document": self._text(table, "document", "[suite]"),
             "version": self._text(table, "version", "[suite]") or "",
+            "documents": self._documents(table.get("documents", {})),
+            "case_version": self._text(table, "case_version", "[suite]"),
         }
+
+    def _documents(self, value: Any) -> dict[str, str]:
+        if isinstance(value, dict) and all(isinstance(file, str) and file for file in value.values()):
+            return value
+        self._complain(f"'documents' of [suite] must map versions to files, found {_shown(value)}", "documents")
+        return {}
 
     def _evidence(self, table: Mapping[str, Any]) -> dict[str, Any]:
         self._place = ("evidence", 0)
@@ -183,8 +212,17 @@ class _Reader:
         arguments = {key: value for key, value in table.items() if key not in _CHECK}
         if not self._takes(name, function, arguments):
             return None
-        bound = partial(function, **_plain(arguments))
-        return Check(name=name, uses=uses, function=bound, arguments=arguments, when=when, severity=severity)
+        measures = self._measures.get(uses, ())
+        self._yielded.update(measures)
+        return Check(
+            name=name,
+            uses=uses,
+            function=function,
+            arguments=_plain(arguments),
+            when=when,
+            severity=severity,
+            measures=measures,
+        )
 
     def _takes(self, name: str, function: CheckFunction, arguments: Mapping[str, Any]) -> bool:
         try:
@@ -200,11 +238,11 @@ class _Reader:
                 hint = did_you_mean(key, [*names, *_CHECK])
                 self._complain(f"the check {name!r} takes no argument {key!r}{hint}", key)
                 good = False
-            elif key in names and isinstance(parameters[key].default, str) and not isinstance(value, str):
-                self._complain(f"{key!r} of the check {name!r} must be a string, found {_shown(value)}", key)
+            elif key in names and (wanted := _mistyped(key, value, parameters[key])):
+                self._complain(f"{key!r} of the check {name!r} must be {wanted}, found {_shown(value)}", key)
                 good = False
         for key in names:
-            if parameters[key].default is inspect.Parameter.empty and key not in arguments:
+            if parameters[key].default is inspect.Parameter.empty and key not in (*arguments, *_GIVEN):
                 self._complain(f"the check {name!r} needs the argument {key!r}")
                 good = False
         if good and not _callable_with(function, arguments):
@@ -233,9 +271,10 @@ class _Reader:
         before = len(self.problems)
         self._known(table, _RULE, "[[rules]]")
         metric = self._text(table, "metric", "[[rules]]", needed=True)
-        unit = self._unit_of(metric) if metric else None
+        unit = self._unit_of(metric, self._yielded) if metric else None
         if metric and unit is None:
-            self._complain(f"no metric is called {metric!r}{did_you_mean(metric, self._metrics)}", "metric")
+            known = [*self._metrics, *self._yielded, *(f"{name}_rate" for name in self._yielded)]
+            self._complain(f"no metric is called {metric!r}{did_you_mean(metric, known)}", "metric")
         otherwise = self._otherwise(table)
         where = self._where(table.get("where", {}))
         bound, limit = self._bound(table, metric or "?", unit)
@@ -296,9 +335,43 @@ class _Reader:
         return key, limit
 
 
+def _mistyped(key: str, value: Any, parameter: inspect.Parameter) -> str:
+    """What an argument must be, "" if it is, or if the check doesn't say."""
+    if key == "pattern" and isinstance(value, str):
+        try:
+            translate(value)
+        except PatternError as error:
+            return f"a usable pattern (it {error})"
+    # Annotations are text here, since no module of ours evaluates them.
+    annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
+    wanted, fits = _ARGUMENT_TYPES.get(annotation.partition("[")[0], ("", None))
+    return "" if fits is None or fits(value) else wanted
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# Annotation of a parameter → what it must be, in words and as a test.
+_ARGUMENT_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "str": ("a string", lambda value: isinstance(value, str)),
+    "Schema": ("the name of a file", lambda value: isinstance(value, str)),
+    "int": ("a whole number", _is_whole),
+    "int | None": ("a whole number", _is_whole),
+    "float": ("a number", _is_number),
+    "float | str": ("a number or the path of one", lambda value: isinstance(value, str) or _is_number(value)),
+    "Sequence": ("a list of strings", lambda v: isinstance(v, list) and all(isinstance(one, str) for one in v)),
+}
+
+
 def _callable_with(function: CheckFunction, arguments: Mapping[str, Any]) -> bool:
+    given = dict.fromkeys(_GIVEN & inspect.signature(function).parameters.keys())
     try:
-        inspect.signature(function).bind(None, None, **arguments)
+        inspect.signature(function).bind(None, None, **{**given, **arguments})
     except TypeError:
         return False
     return True

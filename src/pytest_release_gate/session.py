@@ -6,21 +6,20 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_release_gate import checks as built_in
 from pytest_release_gate import escape, files, reporters
+from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
 from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload
 from pytest_release_gate.model import (
     EXIT_CODES,
-    CheckFunction,
     Conclusion,
     Decision,
     Ground,
@@ -94,32 +93,13 @@ def _targets(config: pytest.Config) -> tuple[list[Target], list[str]]:
     return find_targets(given, base, chosen)
 
 
-def _registered_checks(config: pytest.Config) -> dict[str, CheckFunction]:
-    """What the hook gives, by name.
-
-    :raises PolicyError: if it is no mapping of names to functions, or a name is taken.
-    """
-    found: dict[str, CheckFunction] = {}
-    for more in config.hook.pytest_release_gate_checks():
-        if not isinstance(more, Mapping):
-            message = f"pytest_release_gate_checks must return a mapping of name to check, found {type(more).__name__}"
-            raise PolicyError([Problem(message=message)])
-        for name, function in more.items():
-            if name in found or name in built_in.BUILT_IN:
-                raise PolicyError([Problem(message=f"two checks are called {name!r}; give yours another name")])
-            if not callable(function):
-                raise PolicyError([Problem(message=f"the check {name!r} can't be called; a check is a function")])
-            found[name] = function
-    return found
-
-
-def _collect(target: Target, config: pytest.Config, checks: Mapping[str, CheckFunction]) -> Collected:
+def _collect(target: Target, config: pytest.Config) -> Collected:
     """A target's suite, read or refused.
 
     :raises PolicyError: if its policy can't be used.
     """
     reader = Files(config.rootpath)
-    policy = load_policy(target.policy, reader, checks)
+    policy = load_policy(target.policy, reader, registered_checks(config, target.policy))
     cases = Path(os.path.normpath(target.policy.parent / policy.cases))
     suite: Suite | None = None
     problems: tuple[str, ...] = ()
@@ -141,8 +121,7 @@ class GatePlugin:
         if results is not None:
             named = [reporters.snapshot_file(t.folder, path.stem) for t in self.targets for path in t.outputs]
             files.remove(results, named)
-        checks = _registered_checks(config)
-        self.collected = [_collect(target, config, checks) for target in self.targets]
+        self.collected = [_collect(target, config) for target in self.targets]
         self._refuse_shared_labels()
         self._by_key = {one.key: one for one in self.collected}
         # Suite key → label → (case id, trial) → output.

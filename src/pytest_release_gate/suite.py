@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 
+from pytest_release_gate.binding import bind
+from pytest_release_gate.binding import document as read_rules
 from pytest_release_gate.contract import read_cases, read_outputs
+from pytest_release_gate.documents import Document
 from pytest_release_gate.errors import PolicyError, Problem, SuiteError
 from pytest_release_gate.jsonl import read_document
-from pytest_release_gate.model import Case, Json, Location, Output, Policy, Snapshot, Suite
+from pytest_release_gate.model import Case, Check, Json, Location, Output, Policy, Snapshot, Suite
 from pytest_release_gate.schema import Schema, compile_schema, referenced_files
 
 # Names of results files of our own: no snapshot may have them.
@@ -80,42 +86,108 @@ def read_suite(source: Path, policy: Policy, outputs: Sequence[Path], files: Fil
     snapshots = _labelled(outputs, files)
     problems: list[Problem] = []
     notes: list[Problem] = []
-    if "document" in paths:
-        files.read(paths["document"], problems)
-    case_schema = _schema(paths["case_schema"], files, problems, notes)
-    output_schema = _schema(paths["output_schema"], files, problems, notes)
-    cases: dict[str, Case] = {}
-    if case_schema and (data := files.read(paths["cases"], problems)) is not None:
-        before = len(problems)
-        cases = read_cases(data, files.name(paths["cases"]), case_schema, problems)
-        if not cases and len(problems) == before:
-            name = files.name(paths["cases"])
-            problems.append(Problem(path=name, message="there are no cases; an empty suite decides nothing: add cases"))
-    refused = len(problems)
-    read = {}
+    documents = _documents(paths, policy, files, problems)
+    checks = _bound(source, policy, documents, files, problems)
+    cases = _cases(paths, policy, documents, files, problems, notes)
+    schema = _schema(paths["output_schema"], files, problems, notes)
+    read = []
     for label, path in sorted(snapshots.items()):
-        if output_schema and (data := files.read(path, problems)) is not None:
-            name = files.name(path)
-            found = read_outputs(data, name, output_schema, problems, malformed_fails=policy.malformed_fails)
-            # Without all of the cases every join would only repeat what is wrong with them.
-            outputs_of = found if refused else _joined(found, cases, policy, name, problems)
-            read[label] = Snapshot(label=label, source=Location(path=name), outputs=outputs_of)
-    if problems:
+        found = _outputs(path, policy, schema, files, problems)
+        # Without all of the cases every join would only repeat what is wrong with them.
+        joined = {} if cases is None else _joined(found, cases, policy, files.name(path), problems)
+        meta = _meta(path.with_suffix(".meta.json"), files, problems)
+        read.append(Snapshot(label=label, source=Location(path=files.name(path)), outputs=joined, meta=meta))
+    if problems or cases is None:
         raise SuiteError(problems)
     return Suite(
-        policy=policy,
+        policy=replace(policy, checks=checks),
         source=Location(path=files.name(source)),
         cases_source=Location(path=files.name(paths["cases"])),
         cases=cases,
-        snapshots=tuple(read.values()),
+        snapshots=tuple(read),
         digests=dict(sorted(files.digests.items())),
         notes=tuple(map(str, notes)),
     )
 
 
+def _documents(paths: Mapping[str, Path], policy: Policy, files: Files, problems: list[Problem]) -> dict[str, Document]:
+    """The policy documents by version."""
+    named = {version: paths[f"documents.{version}"] for version in policy.documents}
+    if "document" in paths:
+        named.setdefault(policy.version, paths["document"])
+    return {
+        version: read_rules(data, files.name(path), problems)
+        for version, path in named.items()
+        if (data := files.read(path, problems)) is not None
+    }
+
+
+def _bound(
+    source: Path, policy: Policy, documents: Mapping[str, Document], files: Files, problems: list[Problem]
+) -> tuple[Check, ...]:
+    """The policy's checks, each bound to its arguments and to what they name."""
+
+    def read(name: str) -> tuple[bytes, str] | None:
+        path = Path(os.path.normpath(source.parent / name))
+        data = files.read(path, problems)
+        return None if data is None else (data, files.name(path))
+
+    return tuple(bind(check, read, documents, problems) for check in policy.checks)
+
+
+def _cases(
+    paths: Mapping[str, Path],
+    policy: Policy,
+    documents: Mapping[str, Document],
+    files: Files,
+    problems: list[Problem],
+    notes: list[Problem],
+) -> dict[str, Case] | None:
+    """The cases; None if, and only if, a problem was appended."""
+    before, path = len(problems), paths["cases"]
+    schema = _schema(paths["case_schema"], files, problems, notes)
+    data = files.read(path, problems) if schema else None
+    if schema is None or data is None:
+        return None
+    name = files.name(path)
+    cases = read_cases(data, name, schema, problems, version=policy.version, version_at=policy.case_version)
+    for case in cases.values() if policy.case_version else ():
+        if case.version not in documents:
+            known = ", ".join(map(repr, sorted(documents)))
+            message = f"names the policy version {case.version!r}, but the suite has documents for {known}"
+            problems.append(Problem(path=name, line=case.source.line, message=message))
+    if not cases and len(problems) == before:
+        problems.append(Problem(path=name, message="there are no cases; an empty suite decides nothing: add cases"))
+    return cases if len(problems) == before else None
+
+
+def _outputs(
+    path: Path, policy: Policy, schema: Schema | None, files: Files, problems: list[Problem]
+) -> dict[tuple[str, int], Output]:
+    data = files.read(path, problems) if schema else None
+    if schema is None or data is None:
+        return {}
+    return read_outputs(data, files.name(path), schema, problems, malformed_fails=policy.malformed_fails)
+
+
+def _meta(path: Path, files: Files, problems: list[Problem]) -> dict[str, Json]:
+    """What a snapshot's sidecar says of the whole run; nothing, if it has none."""
+    if not path.exists():
+        return {}
+    document = _json(path, files, problems)
+    shape = json.loads(resources.files(__package__).joinpath("meta.schema.json").read_text("utf-8"))
+    schema = compile_schema(shape, "meta.schema.json", problems)
+    if document is None or schema is None:
+        return {}
+    complaints = schema.complaints(document, files.name(path))
+    problems += complaints
+    return {} if complaints else document
+
+
 def _named(source: Path, policy: Policy, files: Files) -> dict[str, Path]:
     """The files that a policy names, relative to it."""
     given = {key: getattr(policy, key) for key in ("cases", "case_schema", "output_schema", "document")}
+    given |= {f"documents.{version}": name for version, name in policy.documents.items()}
     paths = {key: Path(os.path.normpath(source.parent / name)) for key, name in given.items() if name}
     absent = [
         Problem(path=files.name(source), message=f"{key!r} names {given[key]!r}, but there is no such file")

@@ -55,7 +55,7 @@ def metric(observed: Metric, rules: tuple[RuleResult, ...] = ()) -> str:
         if same and observed.value is not None:
             longer = told_apart(observed.value, result.rule.limit, observed.unit)[0]
             shown = max(shown, longer, key=len)
-    return shown
+    return f"{shown} {observed.provenance}" if observed.provenance and observed.value is not None else shown
 
 
 def subject(result: RuleResult) -> str:
@@ -94,12 +94,21 @@ def comparison(result: RuleResult) -> str:
     value, limit = told_apart(result.observed.value, result.rule.limit, result.observed.unit)
     signs = {"at_most": (">", "<="), "at_least": ("<", ">="), "equals": ("!=", "=")}[result.rule.bound]
     sign = signs[result.outcome is Outcome.HELD]
-    return f"{subject(result)} {value} {sign} {limit} (n={result.observed.n})"
+    observed = result.observed
+    marked = f", {observed.provenance}" if observed.provenance else ""
+    return f"{subject(result)} {value} {sign} {limit} (n={observed.n}{marked})"
 
 
 def bound(result: RuleResult) -> str:
     """The bound alone: `at most 2500 ms`."""
     return f"{result.rule.bound.replace('_', ' ')} {figure(result.rule.limit, result.observed.unit)}"
+
+
+def of(got: Fraction, out_of: Fraction | None) -> str:
+    """A measure's sum and what it is counted out of: `14 of 14`; a zero denominator is N/A."""
+    if out_of is None:
+        return figure(got, "count")
+    return f"{figure(got, 'count')} of {figure(out_of, 'count')}" + ("" if out_of else " (N/A)")
 
 
 def few(names: list[str], *, at_most: int = 5) -> str:

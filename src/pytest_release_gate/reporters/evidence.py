@@ -82,12 +82,19 @@ def _snapshot(report: Report) -> Json:
         "decision": _decision(report.decision),
         "thresholds": [_rule(result) for result in (*report.decision.front, *report.decision.rules)],
         "metrics": {name: _metric(metric) for name, metric in report.metrics.items()},
+        "groups": [{"group": metric.group, "metric": metric.name, **_metric(metric)} for metric in report.groups],
+        "measures": {
+            name: {"sum": float(got), "of": None if of is None else float(of)}
+            for name, (got, of) in report.measures.items()
+        },
+        "meta": dict(report.meta),
         "results": [_result(result) for result in report.results],
     }
 
 
 def _metric(metric: Metric) -> Json:
-    return {"value": number(metric.value, metric.unit), "n": metric.n, "unit": metric.unit}
+    shown = {"value": number(metric.value, metric.unit), "n": metric.n, "unit": metric.unit}
+    return {**shown, "provenance": metric.provenance} if metric.provenance else shown
 
 
 def _rule(result: RuleResult) -> Json:
@@ -117,6 +124,7 @@ def _result(result: Result) -> Json:
         "severity": result.severity,
         "bucket": result.bucket,
         "tags": list(result.tags),
+        "version": result.version,
         "state": result.state.value,
         "infra": result.infra,
         "latency_ms": result.latency_ms,
@@ -129,6 +137,7 @@ def _result(result: Result) -> Json:
                 "name": check.name,
                 "status": check.status.value,
                 "findings": [{"message": f.message, "severity": f.severity} for f in check.findings],
+                "measures": [{"name": m.name, "value": m.value, "of": m.of} for m in check.measures],
             }
             for check in result.checks
         ],

@@ -84,9 +84,17 @@ def _section(report: Report, budget: int) -> str:
         for result in decision.rules
     ]
     lines.append(_rows(("rule", "bound", "observed", "n", "outcome", "otherwise"), rows))
+    for name, (got, of) in report.measures.items():
+        lines += [f"{_text(wording.name(name))}: {wording.of(got, of)}", ""]
+    lines += _groups(report)
     lines += _missing(report)
     lines += _failed([result for result in report.results if not result.passed], budget)
     return "\n".join(lines)
+
+
+def _groups(report: Report) -> list[str]:
+    rows = [[_text(one.group), wording.metric(one), str(one.n)] for one in report.groups[:_MOST_CASES]]
+    return [_rows(("group", "pass rate", "n"), rows)] if rows else []
 
 
 def _missing(report: Report) -> list[str]:

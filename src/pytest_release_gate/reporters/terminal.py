@@ -26,6 +26,9 @@ def decision_block(conclusion: Conclusion) -> list[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     for report in conclusion.reports:
+        label = escape.terminal(report.snapshot)
+        for name, (got, of) in report.measures.items():
+            lines.append(f"  {label}: {escape.terminal(wording.name(name))} {wording.of(got, of)}")
         if report.decision.verdict is not Verdict.PASS:
             lines += _why(report)
     return lines
