@@ -1,4 +1,4 @@
-"""Checks that a policy puts together from data: what each holds for, what it says, and that the documentation is true."""
+"""Checks that a policy puts together from data: what each holds for and says, and that the documentation is true."""
 
 from __future__ import annotations
 

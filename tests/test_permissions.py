@@ -141,7 +141,7 @@ def test_a_forbidden_call_that_went_through_fails_the_case(project):
     run = project.gate_results("open-door")
     result = results_of(run)["PB-004"]
     critical = [
-        finding["check"]
+        check["name"]
         for check in result["checks"]
         for finding in check["findings"]
         if finding["severity"] == "critical"

@@ -18,7 +18,7 @@ from pytest_release_gate.model import CheckFunction
 def registered_checks(config: pytest.Config, policy: Path) -> dict[str, CheckFunction]:
     """The checks that a suite has besides those built in, by name.
 
-    They come from plugins, and from the conftest.py files beside its cases and above; those of other suites are not asked.
+    They come from plugins, and from the conftest.py files beside its cases and above; other suites' are not asked.
 
     :raises PolicyError: if a hook gives no mapping of names to functions, or two give one name.
     """
@@ -40,7 +40,7 @@ def registered_checks(config: pytest.Config, policy: Path) -> dict[str, CheckFun
 
 
 def _cases_folder(policy: Path) -> Path | None:
-    """Where the cases are, if the policy can be read so far; what is wrong with it is said when it is read as a whole."""
+    """Where the cases are, if the policy can be read so far; what is wrong with it is said when it is read whole."""
     try:
         cases = tomllib.loads(policy.read_text("utf-8-sig"))["suite"]["cases"]
         return Path(os.path.normpath(policy.parent / cases)).parent
@@ -49,7 +49,7 @@ def _cases_folder(policy: Path) -> Path | None:
 
 
 def _load_conftests(config: pytest.Config, folder: Path) -> None:
-    """Load the conftest.py files of a folder now; pytest does so only when it collects there, after policies are read."""
+    """Load the conftest.py files of a folder now; pytest does so only when it collects there, which is too late."""
     load: Any = config.pluginmanager._loadconftestmodules
     more: dict[str, Any] = {}
     if "consider_namespace_packages" in inspect.signature(load).parameters:  # from pytest 8.1

@@ -19,7 +19,7 @@ from pytest_release_gate.patterns import PatternError, translate
 UnitOf = Callable[[str, Collection[str]], str | None]
 """The unit of a metric by its name and the suite's measures, None if there is no such metric."""
 
-_SUITE = (
+SUITE = (
     "name",
     "cases",
     "case_schema",
@@ -29,14 +29,14 @@ _SUITE = (
     "documents",
     "case_version",
 )
-_EVIDENCE = ("missing_output", "malformed_output", "trials")
+EVIDENCE = ("missing_output", "malformed_output", "trials")
 _CHECK = ("name", "uses", "when", "severity")
 _RULE = ("metric", "where", "at_least", "at_most", "equals", "otherwise", "minimum_n", "allow_missing")
-_BOUNDS = ("at_least", "at_most", "equals")
-_WHERE = ("bucket", "severity", "tag", "version")
+BOUNDS = ("at_least", "at_most", "equals")
+WHERE = ("bucket", "severity", "tag", "version")
 _TABLES = ("suite", "evidence", "checks", "rules")
 # Arguments that the suite gives, not the policy.
-_GIVEN = frozenset({"documents"})
+GIVEN = frozenset({"documents"})
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -170,8 +170,8 @@ class _Reader:
 
     def _suite(self, table: Mapping[str, Any]) -> dict[str, Any]:
         self._place = ("suite", 0)
-        self._known(table, _SUITE, "[suite]")
-        needed = {key: self._text(table, key, "[suite]", needed=True) for key in _SUITE[:4]}
+        self._known(table, SUITE, "[suite]")
+        needed = {key: self._text(table, key, "[suite]", needed=True) for key in SUITE[:4]}
         return {
             **needed,
             "document": self._text(table, "document", "[suite]"),
@@ -188,9 +188,9 @@ class _Reader:
 
     def _evidence(self, table: Mapping[str, Any]) -> dict[str, Any]:
         self._place = ("evidence", 0)
-        self._known(table, _EVIDENCE, "[evidence]")
+        self._known(table, EVIDENCE, "[evidence]")
         fails = {}
-        for key in _EVIDENCE[:2]:
+        for key in EVIDENCE[:2]:
             value = table.get(key, "refuse")
             if value not in ("refuse", "fail"):
                 self._complain(f"{key!r} of [evidence] must be 'refuse' or 'fail', found {_shown(value)}", key)
@@ -242,7 +242,7 @@ class _Reader:
                 self._complain(f"{key!r} of the check {name!r} must be {wanted}, found {_shown(value)}", key)
                 good = False
         for key in names:
-            if parameters[key].default is inspect.Parameter.empty and key not in (*arguments, *_GIVEN):
+            if parameters[key].default is inspect.Parameter.empty and key not in (*arguments, *GIVEN):
                 self._complain(f"the check {name!r} needs the argument {key!r}")
                 good = False
         if good and not _callable_with(function, arguments):
@@ -305,7 +305,7 @@ class _Reader:
         if not isinstance(value, dict):
             self._complain(f"'where' must be a table, found {_shown(value)}", "where")
             return {}
-        self._known(value, _WHERE, "'where'")
+        self._known(value, WHERE, "'where'")
         where = {}
         for key, accepted in value.items():
             values = accepted if isinstance(accepted, list) else [accepted]
@@ -317,10 +317,10 @@ class _Reader:
         return where
 
     def _bound(self, table: Mapping[str, Any], metric: str, unit: str | None) -> tuple[str, Fraction]:
-        given = [key for key in _BOUNDS if key in table]
+        given = [key for key in BOUNDS if key in table]
         if len(given) != 1:
             found = " and ".join(given) or "none"
-            self._complain(f"the rule over {metric!r} needs exactly one of {', '.join(_BOUNDS)}; found {found}")
+            self._complain(f"the rule over {metric!r} needs exactly one of {', '.join(BOUNDS)}; found {found}")
             return "at_least", Fraction(0)
         key = given[0]
         value = table[key]
@@ -369,7 +369,7 @@ _ARGUMENT_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def _callable_with(function: CheckFunction, arguments: Mapping[str, Any]) -> bool:
-    given = dict.fromkeys(_GIVEN & inspect.signature(function).parameters.keys())
+    given = dict.fromkeys(GIVEN & inspect.signature(function).parameters.keys())
     try:
         inspect.signature(function).bind(None, None, **{**given, **arguments})
     except TypeError:

@@ -112,12 +112,16 @@ def ids_known(case: Case, output: Output, *, field: str, known: Mapping[str, Doc
             yield Reason(message=f"{quoted(one)} exists nowhere in {', '.join(known)}", kind="unknown")
 
 
-def latency_within(case: Case, output: Output, *, budget: float | str, field: str = "latency_ms") -> Iterator[Reason]:
+def latency_within(
+    case: Case, output: Output, *, budget: float | str = "latency_budget_ms", field: str = "latency_ms"
+) -> Iterator[Reason]:
     """What was recorded, in milliseconds, is within the budget (the boundary is); `field` may name a phase."""
     return _within(case, output, budget, field, "ms")
 
 
-def cost_within(case: Case, output: Output, *, budget: float | str, field: str = "cost_usd") -> Iterator[Reason]:
+def cost_within(
+    case: Case, output: Output, *, budget: float | str = "cost_budget_usd", field: str = "cost_usd"
+) -> Iterator[Reason]:
     """What was recorded, in US dollars, is within the budget (the boundary is); `field` may name a phase."""
     return _within(case, output, budget, field, "USD")
 
