@@ -108,7 +108,7 @@ def test_the_shipped_snapshots_are_what_the_agents_do(example, name):
     assert (EXAMPLE / f"outputs/{name}.jsonl").read_bytes() == record.snapshot(name).encode()
 
 
-def test_both_agents_are_asked_for_what_is_forbidden(example):
+def test_two_cases_ask_for_what_is_forbidden(example):
     _, record = example
 
     assert sum(case["input"]["wants"]["tool"] in case["expected"]["forbidden_tools"] for case in record.cases()) == 2
