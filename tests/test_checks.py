@@ -109,6 +109,7 @@ def test_required_citations_present(required, given, reasons):
         (["ask", "pay"], [call("pay"), call("ask"), call("pay")], ['forbidden tools called: ["pay", "ask"]']),
         ([], [call("pay")], []),
         (["ask"], [], []),
+        (["ask"], [{**call("ask"), "outcome": "stopped"}], ['forbidden tools called: ["ask"]\nask: stopped']),
     ],
 )
 def test_forbidden_tools_absent(forbidden, calls, reasons):

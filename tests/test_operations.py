@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 
 import pytest
 
@@ -30,6 +31,7 @@ def test_all_golden_facts_match_and_one_claim_too_many_blocks(expense):
 
     assert "regression: facts matched 14 of 14" in run.out
     assert "assertions_supported (critical): assertion 2 rests on 'REC-174', which is no record of this case" in run.out
+    assert "regression: findings 1 (1 critical, 0 major, 0 minor) in 1 affected cases" in run.out
     metrics = run.evidence()["snapshots"][0]["metrics"]
     assert (metrics["findings"]["value"], metrics["affected_cases"]["value"]) == (1, 1)
     assert metrics["facts_matched_rate"] == {"value": 1, "n": 14, "unit": "rate"}
@@ -40,6 +42,7 @@ def test_a_missing_and_a_malformed_response_stay_in_the_denominators(expense):
 
     assert "output_recorded (critical): missing: outputs/operations/broken.jsonl has no output for" in run.out
     assert "malformed: facts: expected an object" in run.out
+    assert "broken: HOLD: 2 of 10 outputs are missing or malformed; record them and run again" in run.out
     snapshot = run.evidence()["snapshots"][0]
     assert snapshot["metrics"]["critical_findings"]["value"] == 2
     assert snapshot["metrics"]["pass_rate"] == {"value": 0.8, "n": 10, "unit": "rate"}
@@ -79,6 +82,15 @@ def test_findings_and_affected_cases_are_two_numbers(expense):
     metrics = run.evidence()["snapshots"][0]["metrics"]
     assert run.verdict == "BLOCK"
     assert (metrics["critical_findings"]["value"], metrics["critical_affected_cases"]["value"]) == (2, 1)
+
+
+def test_the_empty_suite_is_judged_by_the_same_checks_and_rules():
+    full, empty = (
+        tomllib.loads((ROOT / f"policy/{name}/gate.toml").read_text("utf-8"))
+        for name in ("operations", "operations-empty")
+    )
+
+    assert (full["checks"], full["rules"]) == (empty["checks"], empty["rules"])
 
 
 def test_it_needs_no_python_of_its_own():

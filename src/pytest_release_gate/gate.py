@@ -41,9 +41,13 @@ def decide(
     ended = tuple(_judge(rule, results, planned, provenance or {}, measures) for rule in (*UNWAIVABLE, *rules))
     front, own = ended[: len(UNWAIVABLE)], ended[len(UNWAIVABLE) :]
     grounds = [Ground(verdict=Verdict.HOLD, reason=doubt) for doubt in doubts]
+    defects = sum(not result.recorded for result in results)
     for result in front:
         if result.outcome is Outcome.BROKEN or (result.rule.metric == "coverage" and result.outcome is Outcome.NO_DATA):
-            grounds.append(Ground(verdict=Verdict.HOLD, reason=_FRONT[result.rule.metric](result)))
+            reason = _FRONT[result.rule.metric](result)
+            if defects and result.rule.metric == "coverage" and len(results) == len(planned):
+                reason = f"{defects} of {len(planned)} outputs are missing or malformed; record them and run again"
+            grounds.append(Ground(verdict=Verdict.HOLD, reason=reason))
     incomplete = bool(grounds)
     for result in own:
         # Where evidence is missing, that is the reason, not each rule that it leaves open.

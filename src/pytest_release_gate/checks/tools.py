@@ -57,7 +57,13 @@ def forbidden_tools_absent(
     banned = expectation(case, forbidden)
     made = [name for name in dict.fromkeys(called(output, calls)) if name in banned]
     if made:
-        yield Reason(message=f"forbidden tools called: {names(made)}")
+        # Where a boundary says what became of an attempt, so does the finding.
+        told = [
+            f"{call['name']}: {call['outcome']}"
+            for call in listed(output, calls)
+            if isinstance(call, Mapping) and call["name"] in banned and isinstance(call.get("outcome"), str)
+        ]
+        yield Reason(message="\n".join([f"forbidden tools called: {names(made)}", *dict.fromkeys(told)]))
 
 
 def calls_not_executed(

@@ -9,7 +9,17 @@ from pytest_release_gate.model import SEVERITIES, Conclusion, Decision, Report, 
 
 _MOST_REASONS = 20
 _MOST_ON_A_LINE = 3
-_HEADINGS = ("snapshot", "passed", "pass rate", *SEVERITIES, "p95 latency", "mean cost", "verdict")
+_HEADINGS = (
+    "snapshot",
+    "passed",
+    "pass rate",
+    "failed: critical",
+    "major",
+    "minor",
+    "p95 latency",
+    "mean cost",
+    "verdict",
+)
 
 
 def decision_line(decision: Decision) -> str:
@@ -58,6 +68,8 @@ def _why(report: Report) -> list[str]:
     lines = [
         f"  {label}: {ground.verdict.name}: {escape.terminal(ground.reason)}" for ground in report.decision.grounds
     ]
+    if any(result.findings for result in report.results):
+        lines.append(f"  {label}: {_events(report)}")
     if report.missing:
         names = [escape.terminal(case_id if trial == 0 else f"{case_id} t{trial}") for case_id, trial in report.missing]
         lines.append(f"  {label}: without a result: {wording.few(names, at_most=10)}")
@@ -66,6 +78,13 @@ def _why(report: Report) -> list[str]:
         names = [f"{escape.terminal(r.case_id)} ({r.severity}, {r.state.value})" for r in failed]
         lines.append(f"  {label}: not passed: {wording.few(names, at_most=10)}")
     return lines
+
+
+def _events(report: Report) -> str:
+    """Findings are events and several may be about one case, so both are counted, each under its own name."""
+    counts = {name: wording.metric(report.metrics[name]) for name in ("findings", "affected_cases")}
+    by_severity = ", ".join(f"{wording.metric(report.metrics[f'{one}_findings'])} {one}" for one in SEVERITIES)
+    return f"findings {counts['findings']} ({by_severity}) in {counts['affected_cases']} affected cases"
 
 
 def problems_block(problems: Sequence[str]) -> list[str]:
