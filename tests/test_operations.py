@@ -85,10 +85,8 @@ def test_findings_and_affected_cases_are_two_numbers(expense):
 
 
 def test_the_empty_suite_is_judged_by_the_same_checks_and_rules():
-    full, empty = (
-        tomllib.loads((ROOT / f"policy/{name}/gate.toml").read_text("utf-8"))
-        for name in ("operations", "operations-empty")
-    )
+    names = ("operations", "operations-empty")
+    full, empty = (tomllib.loads((ROOT / f"policy/{name}/gate.toml").read_text("utf-8")) for name in names)
 
     assert (full["checks"], full["rules"]) == (empty["checks"], empty["rules"])
 

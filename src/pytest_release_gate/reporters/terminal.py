@@ -9,17 +9,8 @@ from pytest_release_gate.model import SEVERITIES, Conclusion, Decision, Report, 
 
 _MOST_REASONS = 20
 _MOST_ON_A_LINE = 3
-_HEADINGS = (
-    "snapshot",
-    "passed",
-    "pass rate",
-    "failed: critical",
-    "major",
-    "minor",
-    "p95 latency",
-    "mean cost",
-    "verdict",
-)
+_FAILED = (f"failed: {SEVERITIES[0]}", *SEVERITIES[1:])
+_HEADINGS = ("snapshot", "passed", "pass rate", *_FAILED, "p95 latency", "mean cost", "verdict")
 
 
 def decision_line(decision: Decision) -> str:
