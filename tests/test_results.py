@@ -31,7 +31,8 @@ def test_results_have_the_known_bytes(expense):
 
     for path in KNOWN.iterdir():
         assert written[path.name] == path.read_bytes(), path.name
-    assert sorted(written) == sorted([*(path.name for path in KNOWN.iterdir()), "RELEASE_REPORT.md", "evidence.json"])
+    extra = ["RELEASE_REPORT.md", "digest.md", "evidence.json"]
+    assert sorted(written) == sorted([*(path.name for path in KNOWN.iterdir()), *extra])
     assert json.loads(written["evidence.json"])["files"] == sorted(written)
 
 
@@ -225,7 +226,7 @@ def test_strange_evidence_names_no_files(place, evidence):
     place.mkdir()
     (place / "evidence.json").write_text(evidence, "utf-8")
 
-    assert files.earlier(place) == ["RELEASE_REPORT.md", "evidence.json", "summary.json"]
+    assert files.earlier(place) == ["RELEASE_REPORT.md", "digest.md", "evidence.json", "summary.json"]
 
 
 def test_what_can_not_be_removed_is_named(place):

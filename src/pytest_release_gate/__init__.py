@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
     from pytest_release_gate.grading import grade
-    from pytest_release_gate.model import Case, Conclusion, Output, Reason, Report, Result, Suite, Verdict
-    from pytest_release_gate.pipeline import conclude, grade_all, load
+    from pytest_release_gate.model import Case, Conclusion, Measure, Output, Reason, Report, Result, Suite, Verdict
+    from pytest_release_gate.pipeline import agent_view, conclude, grade_all, load
 
 _HOMES = {
     "errors": ("GateError", "PolicyError", "Problem", "ResultsError", "SuiteError"),
     "grading": ("grade",),
-    "model": ("Case", "Conclusion", "Output", "Reason", "Report", "Result", "Suite", "Verdict"),
-    "pipeline": ("conclude", "grade_all", "load"),
+    "model": ("Case", "Conclusion", "Measure", "Output", "Reason", "Report", "Result", "Suite", "Verdict"),
+    "pipeline": ("agent_view", "conclude", "grade_all", "load"),
 }
 
 __all__ = [
     "Case",
     "Conclusion",
     "GateError",
+    "Measure",
     "Output",
     "PolicyError",
     "Problem",
@@ -36,6 +37,7 @@ __all__ = [
     "Suite",
     "SuiteError",
     "Verdict",
+    "agent_view",
     "conclude",
     "grade",
     "grade_all",

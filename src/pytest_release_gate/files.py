@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_release_gate.errors import ResultsError
 
 _EVIDENCE = "evidence.json"
-_ALWAYS = ("summary.json", "RELEASE_REPORT.md", _EVIDENCE)
+_ALWAYS = ("summary.json", "RELEASE_REPORT.md", "digest.md", _EVIDENCE)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

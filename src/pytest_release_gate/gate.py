@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from operator import eq, ge, le
 
 from pytest_release_gate import wording
-from pytest_release_gate.metrics import Sample, at_best, measure
-from pytest_release_gate.model import Case, Decision, Ground, Outcome, Result, Rule, RuleResult, Verdict
+from pytest_release_gate.metrics import Sample, at_best, excused, measure
+from pytest_release_gate.model import Case, Decision, Ground, Outcome, Result, Rule, RuleResult, Trust, Verdict
 
 UNWAIVABLE = (
     Rule(metric="coverage", bound="at_least", limit=Fraction(1), otherwise=Verdict.HOLD),
@@ -28,6 +29,8 @@ def decide(
     *,
     provenance: Mapping[str, str] | None = None,
     measures: Collection[str] = (),
+    valid_trials: int = 1,
+    distrust: Sequence[str] = (),
 ) -> Decision:
     """The decision on one snapshot.
 
@@ -37,8 +40,11 @@ def decide(
     :param doubts: sentences, each a reason to hold that the results themselves don't show.
     :param provenance: unit → whether such numbers were measured or simulated.
     :param measures: the names of the measures that the suite's checks yield.
+    :param valid_trials: how many trials of a case must not be lost to infrastructure trouble.
+    :param distrust: why the graders can't be trusted; then nothing that they say counts, and the verdict is HOLD.
     """
-    ended = tuple(_judge(rule, results, planned, provenance or {}, measures) for rule in (*UNWAIVABLE, *rules))
+    asked = _Asked(results, planned, provenance or {}, measures, valid_trials)
+    ended = tuple(_judge(rule, asked) for rule in (*UNWAIVABLE, *rules))
     front, own = ended[: len(UNWAIVABLE)], ended[len(UNWAIVABLE) :]
     grounds = [Ground(verdict=Verdict.HOLD, reason=doubt) for doubt in doubts]
     defects = sum(not result.recorded for result in results)
@@ -48,6 +54,9 @@ def decide(
             if defects and result.rule.metric == "coverage" and len(results) == len(planned):
                 reason = f"{defects} of {len(planned)} outputs are missing or malformed; record them and run again"
             grounds.append(Ground(verdict=Verdict.HOLD, reason=reason))
+    if distrust:
+        why = tuple(Ground(verdict=Verdict.HOLD, reason=f"the graders can't be trusted: {one}") for one in distrust)
+        return Decision(verdict=Verdict.HOLD, rules=own, front=front, grounds=(*why, *grounds))
     incomplete = bool(grounds)
     for result in own:
         # Where evidence is missing, that is the reason, not each rule that it leaves open.
@@ -73,7 +82,7 @@ def belongs(result: Result | Case) -> dict[str, tuple[str, ...]]:
     }
 
 
-def selected(rule: Rule, result: Result | Case) -> bool:
+def selected(rule: Rule | Trust, result: Result | Case) -> bool:
     """Whether a rule is about a result, or would be about that of a case."""
     held = belongs(result)
     return all(set(held[key]) & set(accepted) for key, accepted in rule.where.items())
@@ -84,21 +93,28 @@ def worst(decisions: Iterable[Decision]) -> Verdict:
     return max((decision.verdict for decision in decisions), default=Verdict.HOLD)
 
 
-def _judge(
-    rule: Rule,
-    results: Sequence[Result],
-    planned: Sequence[Case],
-    provenance: Mapping[str, str],
-    measures: Collection[str],
-) -> RuleResult:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What every rule is judged on."""
+
+    results: Sequence[Result]
+    planned: Sequence[Case]
+    provenance: Mapping[str, str]
+    measures: Collection[str]
+    valid_trials: int
+
+
+def _judge(rule: Rule, asked: _Asked) -> RuleResult:
+    results = [result for result in asked.results if selected(rule, result)]
     sample = Sample(
-        results=[result for result in results if selected(rule, result)],
-        expected=sum(selected(rule, case) for case in planned),
+        results=results,
+        expected=sum(selected(rule, case) for case in asked.planned),
         allow_missing=rule.allow_missing,
-        provenance=provenance,
+        excused=excused(results, asked.valid_trials),
+        provenance=asked.provenance,
     )
-    observed = measure(rule.metric, sample, group=rule.group, measures=measures)
-    best = at_best(observed, sample, rule.bound, measures)
+    observed = measure(rule.metric, sample, group=rule.group, measures=asked.measures)
+    best = at_best(observed, sample, rule.bound, asked.measures)
     if observed.value is None or observed.n < rule.minimum_n:
         outcome = Outcome.NO_DATA
     elif best is not None and not _HOLDS[rule.bound](best, rule.limit):

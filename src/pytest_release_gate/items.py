@@ -27,6 +27,7 @@ from pytest_release_gate.model import (
     Status,
     Suite,
 )
+from pytest_release_gate.pipeline import trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
 
 MARKERS = ("release_gate", *SEVERITIES)
@@ -85,8 +86,8 @@ class CaseFile(pytest.File):
         node.collected = collected
         return node
 
-    def collect(self) -> Iterable[GateItem]:
-        """All items, sorted by snapshot, case id and trial.
+    def collect(self) -> Iterable[pytest.Item]:
+        """All items: what the graders must prove first, then the outputs by snapshot, case id and trial.
 
         :raises CollectError: listing every problem, if the evidence of a suite could not be read.
         """
@@ -94,7 +95,15 @@ class CaseFile(pytest.File):
         if problems:
             head = f"the evidence can't be judged as it is ({len(problems)} problems):"
             raise self.CollectError("\n".join([head, *problems_block(problems)]))
-        return list(self._items())
+        return [*self._trust_items(), *self._items()]
+
+    def _trust_items(self) -> Iterator[TrustItem]:
+        for one in self.collected:
+            for index, snapshot in enumerate(one.suite.known if one.suite else ()):
+                name = f"trust-{index + 1}[{escape.node_id(snapshot.label)}]"
+                item: TrustItem = TrustItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
+                item.set_up(one, index)
+                yield item
 
     def _items(self) -> Iterator[GateItem]:
         marks = {name: getattr(pytest.mark, name).mark for name in MARKERS}
@@ -183,6 +192,46 @@ class GateItem(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """The cases file, the case's line (from 0) and the item's name."""
         return self.path, max(0, self._case.source.line - 1), self.name
+
+
+class TrustItem(pytest.Item):
+    """What the checks must make of a snapshot whose answers are known, before they are trusted with any other."""
+
+    _suite: Suite
+    _index: int
+
+    def set_up(self, of: Collected, index: int) -> None:
+        """Tell the item which of the suite's trust gates it is."""
+        assert of.suite is not None
+        self._suite, self._index = of.suite, index
+        mark = pytest.mark.release_gate.mark
+        self.own_markers.append(mark)
+        self.keywords[mark.name] = mark
+
+    def _initrequest(self) -> None:
+        """Nothing to do: rerun plugins call it on whatever they run again."""
+
+    def runtest(self) -> None:
+        """Judge what is known.
+
+        :raises NotPassedError: if the checks can't be trusted.
+        """
+        result = trusted(self._suite, self._index)
+        if result.reasons:
+            place = (self._suite.known[self._index].source.path, 1)
+            lines = ["the graders can't be trusted, whatever they say of others:", *result.reasons, place[0]]
+            text = "\n".join(escape.terminal(line) for line in problems_block(lines))
+            raise NotPassedError(text, escape.terminal(result.reasons[0])[:300], place)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str | TerminalRepr:
+        """Our own text for a bent ruler; pytest's for everything else."""
+        if isinstance(excinfo.value, NotPassedError):
+            return NotPassedRepr(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """The cases file, as a whole, and the item's name."""
+        return self.path, 0, self.name
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from math import comb, sqrt
 from types import MappingProxyType
 
 from pytest_release_gate.model import SEVERITIES, Metric, Result, State, Status
@@ -25,6 +26,8 @@ class Sample:
     expected: int
     # How many numbers may be missing.
     allow_missing: int = 0
+    # How many results may be lost to infrastructure trouble, since their cases have enough valid ones.
+    excused: int = 0
     # Unit → whether such numbers were measured or simulated.
     provenance: Mapping[str, str] = field(default_factory=dict)
 
@@ -32,7 +35,7 @@ class Sample:
     def open(self) -> int:
         """How many results are not known: not there, not graded, or lost to infrastructure trouble."""
         judged = sum(result.state in (State.PASSED, State.FAILED) for result in self.results)
-        return max(0, self.expected - judged)
+        return max(0, self.expected - self.excused - judged)
 
 
 Measured = tuple[Fraction | None, int]
@@ -128,8 +131,94 @@ def _pass_rate(sample: Sample) -> Measured:
     return (Fraction(sum(judged), len(judged)) if judged else None), len(judged)
 
 
+def by_case(results: Iterable[Result]) -> dict[str, list[bool]]:
+    """Case id → whether each of its judged trials passed; a case without a judged trial has an empty list."""
+    found: dict[str, list[bool]] = {}
+    for result in results:
+        trials = found.setdefault(result.case_id, [])
+        if result.state in (State.PASSED, State.FAILED):
+            trials.append(result.passed)
+    return found
+
+
+def excused(results: Sequence[Result], valid_trials: int) -> int:
+    """How many results are lost to infrastructure trouble, of cases that have enough valid ones all the same."""
+    valid = {case_id for case_id, trials in by_case(results).items() if len(trials) >= valid_trials}
+    return sum(result.state is State.INFRA and result.case_id in valid for result in results)
+
+
+def flaky(results: Iterable[Result]) -> tuple[str, ...]:
+    """The cases that passed in some of their trials and not in all, sorted."""
+    return tuple(sorted(case_id for case_id, trials in by_case(results).items() if any(trials) and not all(trials)))
+
+
+def _flaky(sample: Sample) -> Measured:
+    n = len(by_case(sample.results))
+    return (Fraction(len(flaky(sample.results))) if n else None), n
+
+
+def pass_hat(passed: int, trials: int, k: int) -> Fraction | None:
+    """pass^k of one case: the chance that k of its trials, drawn without putting back, all pass; None if trials < k.
+
+    Source: Yao et al., "τ-bench" (2024), arXiv 2406.12045, equation 1: C(c, k) / C(n, k).
+    """
+    return None if trials < k else Fraction(comb(passed, k), comb(trials, k))
+
+
+def pass_at(passed: int, trials: int, k: int) -> Fraction | None:
+    """pass@k of one case: the chance that at least one of k trials passes; None if trials < k.
+
+    Source: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), arXiv 2107.03374:
+    1 - C(n-c, k) / C(n, k).
+    """
+    return None if trials < k else 1 - Fraction(comb(trials - passed, k), comb(trials, k))
+
+
+def _over_cases(estimate: Callable[[int, int, int], Fraction | None], k: int) -> Callable[[Sample], Measured]:
+    """The mean over cases; with one case of too few valid trials it is not known: a lower k is another question."""
+
+    def measure(sample: Sample) -> Measured:
+        values = [estimate(sum(trials), len(trials), k) for trials in by_case(sample.results).values()]
+        known = [value for value in values if value is not None]
+        return (sum(known, Fraction(0)) / len(values) if values and len(known) == len(values) else None), len(values)
+
+    return measure
+
+
+def wilson(share: Fraction, n: int) -> tuple[float, float]:
+    """The 95 % interval of a share of n independent outcomes: two numbers from 0 to 1.
+
+    Over cases with several trials each case's own share is taken as one outcome: trials of a case are not independent,
+    and a share varies no more than a single outcome does, so the interval is not too narrow for that.
+
+    Source: Wilson, "Probable inference, the law of succession, and statistical inference" (1927), with z = 1.96.
+    """
+    z, p = 1.959963984540054, float(share)
+    middle = p + z * z / (2 * n)
+    spread = z * sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    whole = 1 + z * z / n
+    return max(0.0, (middle - spread) / whole), min(1.0, (middle + spread) / whole)
+
+
+def _infra_rate(sample: Sample) -> Measured:
+    n = len(sample.results)
+    return (Fraction(sum(r.state is State.INFRA for r in sample.results), n) if n else None), n
+
+
+def _tokens(key: str) -> Callable[[Sample], Measured]:
+    """The sum of a whole number that outputs may record; one that lacks it and the sum is not known."""
+
+    def measure(sample: Sample) -> Measured:
+        found = [result.actual.get(key) for result in sample.results if not result.infra]
+        numbers = [n for n in found if isinstance(n, int) and not isinstance(n, bool)]
+        enough = numbers and len(found) - len(numbers) <= sample.allow_missing
+        return (Fraction(sum(numbers)) if enough else None), len(numbers)
+
+    return measure
+
+
 def _coverage(sample: Sample) -> Measured:
-    there = sum(result.recorded and not result.infra for result in sample.results)
+    there = sum(result.recorded and not result.infra for result in sample.results) + sample.excused
     return (Fraction(there, sample.expected) if sample.expected else None), sample.expected
 
 
@@ -180,6 +269,11 @@ def _has_finding(severity: str, result: Result) -> bool:
 def _built_in() -> dict[str, Definition]:
     found = {name: Definition(unit="count", measure=_count(c), growth="sum") for name, c in _counts().items()}
     found["pass_rate"] = Definition(unit="rate", measure=_pass_rate, growth="share")
+    found["infra_rate"] = Definition(unit="rate", measure=_infra_rate)
+    found["flaky_cases"] = Definition(unit="count", measure=_flaky)
+    found["mean_pass_rate"] = Definition(unit="rate", measure=_over_cases(pass_hat, 1))
+    for key in ("tokens_in", "tokens_out"):
+        found[f"total_{key}"] = Definition(unit="count", measure=_tokens(key), growth="sum")
     found["affected_cases"] = Definition(unit="count", measure=_affected(lambda r: bool(r.findings)), growth="sum")
     for severity in SEVERITIES:
         select = partial(_has_finding, severity)
@@ -200,11 +294,20 @@ METRICS: Mapping[str, Definition] = MappingProxyType(_built_in())
 _PERCENTILE = re.compile(r"p([1-9]\d?|100)_(latency_ms|cost_usd)", re.ASCII)
 
 
+_PASS_K = re.compile(r"pass_(hat|at)_([1-9]\d{0,3})", re.ASCII)
+
+
+def trials_of(name: str) -> int:
+    """How many trials of a case a metric needs: k for pass^k (`pass_hat_k`) and pass@k (`pass_at_k`), 1 for others."""
+    match = _PASS_K.fullmatch(name)
+    return int(match[2]) if match else 1
+
+
 def find(name: str, measures: Collection[str] = ()) -> Definition | None:
     """The definition of a metric, None if there is none of that name.
 
-    Besides `METRICS` there are `p1_…` to `p100_…`, and for each measure its sum (`facts_matched`) and its share of what
-    it is counted out of (`facts_matched_rate`).
+    Besides `METRICS` there are `p1_…` to `p100_…`, `pass_hat_k` and `pass_at_k` for every k, and for each measure its
+    sum (`facts_matched`) and its share of what it is counted out of (`facts_matched_rate`).
 
     :param measures: the names of the measures that the suite's checks yield.
     """
@@ -213,6 +316,9 @@ def find(name: str, measures: Collection[str] = ()) -> Definition | None:
     if match := _PERCENTILE.fullmatch(name):
         unit = "ms" if match[2] == "latency_ms" else "USD"
         return Definition(unit=unit, measure=_percentile_of(match[2], int(match[1])))
+    if match := _PASS_K.fullmatch(name):
+        estimate = pass_hat if match[1] == "hat" else pass_at
+        return Definition(unit="rate", measure=_over_cases(estimate, int(match[2])))
     if name in measures:
         return Definition(unit="count", measure=_sum_of(name), growth="sum")
     if name.removesuffix("_rate") in measures:
@@ -235,7 +341,11 @@ def measure(name: str, sample: Sample, *, group: str = "all", measures: Collecti
         raise KeyError(name)
     value, n = definition.measure(sample)
     provenance = sample.provenance.get(definition.unit, "")
-    return Metric(name=name, group=group, value=value, n=n, unit=definition.unit, provenance=provenance)
+    cases = len([trials for trials in by_case(sample.results).values() if trials]) if "pass_" in name else 0
+    interval = wilson(value, cases) if cases and value is not None and definition.unit == "rate" else None
+    return Metric(
+        name=name, group=group, value=value, n=n, unit=definition.unit, interval=interval, provenance=provenance
+    )
 
 
 def at_best(metric: Metric, sample: Sample, bound: str, measures: Collection[str] = ()) -> Fraction | None:

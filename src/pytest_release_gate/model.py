@@ -233,6 +233,8 @@ class Metric:
     n: int
     # "count", "rate" (0 to 1), "ms" or "USD".
     unit: str = "count"
+    # Of rates: the 95 % interval, 0 to 1; None if there is no n.
+    interval: tuple[float, float] | None = None
     # Of milliseconds and US dollars: "measured", "simulated" or "unstated"; "" for what is counted.
     provenance: str = ""
 
@@ -318,6 +320,31 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trust:
+    """What the checks must make of a snapshot whose answer is known, before they are trusted with any other."""
+
+    # The file, relative to the policy.
+    snapshot: str
+    # Which cases: as in a rule; empty: all of them.
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # "pass" or "fail": each of them; None: `passed` says how many pass.
+    must: str | None = None
+    passed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustResult:
+    """How one of these ended."""
+
+    trust: Trust
+    # Why the checks can't be trusted, a sentence each; none: they can.
+    reasons: tuple[str, ...] = ()
+    # How many of the selected cases passed, and how many there are.
+    passed: int = 0
+    n: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """A policy file, read and found usable."""
 
@@ -336,10 +363,13 @@ class Policy:
     # True: a missing or malformed output is a failure; false: it is refused.
     missing_fails: bool = False
     malformed_fails: bool = False
-    # How many outputs each case must have.
+    # How many outputs each case must have, and how many of them must not be lost to infrastructure trouble.
     trials: int = 1
+    valid_trials: int = 1
     checks: tuple[Check, ...]
     rules: tuple[Rule, ...]
+    # Judged before any candidate.
+    trust: tuple[Trust, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +403,8 @@ class Suite:
     cases: Mapping[str, Case]
     # Sorted by label.
     snapshots: tuple[Snapshot, ...]
+    # For each of the policy's trust gates, the snapshot that it names.
+    known: tuple[Snapshot, ...] = ()
     # Relative path → "sha256:…" of every file that was read.
     digests: Mapping[str, str]
     # What is odd but no reason to refuse anything, a sentence each.
@@ -403,6 +435,10 @@ class Report:
     groups: tuple[Metric, ...] = ()
     # Name of a measure → its sum and what it is counted out of.
     measures: Mapping[str, tuple[Fraction, Fraction | None]] = field(default_factory=dict)
+    # How the graders did on what is known.
+    trust: tuple[TrustResult, ...] = ()
+    # Cases that passed in some trials and not in all, sorted.
+    flaky: tuple[str, ...] = ()
     # Sorted by case id and trial.
     results: tuple[Result, ...]
     # How many results there should be.

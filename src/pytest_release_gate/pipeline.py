@@ -7,27 +7,32 @@ print(conclusion.decision.verdict.name)
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_release_gate import checks as built_in
 from pytest_release_gate.errors import PolicyError, Problem
-from pytest_release_gate.gate import belongs, decide, worst
+from pytest_release_gate.gate import belongs, decide, selected, worst
 from pytest_release_gate.grading import grade
-from pytest_release_gate.metrics import METRICS, Sample, find, measure, measured, yielded
+from pytest_release_gate.metrics import METRICS, Sample, excused, find, flaky, measure, measured, trials_of, yielded
 from pytest_release_gate.model import (
     Case,
     CheckFunction,
     Conclusion,
     Decision,
     Ground,
+    Json,
     Metric,
     Policy,
     Report,
     Result,
     Snapshot,
+    State,
     Suite,
+    TrustResult,
 )
 from pytest_release_gate.policy import parse_policy
 from pytest_release_gate.suite import Files, read_suite
@@ -72,7 +77,9 @@ def load_policy(source: Path, files: Files, checks: Mapping[str, CheckFunction])
     known = {**checks, **built_in.BUILT_IN}
     measures = {name: built_in.MEASURES.get(name, tuple(getattr(known[name], "measures", ()))) for name in known}
     text, name = files.policy_text(source), files.name(source)
-    return parse_policy(text, name, checks=known, measures=measures, metrics=[*METRICS], unit_of=unit_of)
+    return parse_policy(
+        text, name, checks=known, measures=measures, metrics=[*METRICS], unit_of=unit_of, trials_of=trials_of
+    )
 
 
 def grade_all(suite: Suite) -> tuple[Result, ...]:
@@ -139,8 +146,14 @@ def _report(
     results = tuple(by_output[key] for key in keys if key in by_output)
     cases = [case for case, _ in plan]
     everything = Sample(results=results, expected=len(plan), provenance=snapshot.provenance)
+    lost = excused(results, suite.policy.valid_trials)
+    everything = replace(everything, excused=lost)
     measures = sorted({name for check in suite.policy.checks for name in check.measures} | {*yielded(results)})
-    names = [*METRICS, *measures, *(f"{name}_rate" for name in measures)]
+    trials = range(1, suite.policy.trials + 1) if suite.policy.trials > 1 else ()
+    repeated = [f"pass_{kind}_{k}" for kind in ("hat", "at") for k in trials]
+    names = [*METRICS, *repeated, *measures, *(f"{name}_rate" for name in measures)]
+    trust = judge_trust(suite)
+    fingerprint = _fingerprint_doubts(snapshot)
     others = {s.source.path for s in suite.snapshots if s is not snapshot}
     return Report(
         suite=suite.policy.name,
@@ -150,10 +163,21 @@ def _report(
         snapshot=snapshot.label,
         source=str(snapshot.source),
         digests={path: digest for path, digest in suite.digests.items() if path not in others},
-        decision=decide(suite.policy.rules, results, cases, doubts, provenance=snapshot.provenance, measures=measures),
+        decision=decide(
+            suite.policy.rules,
+            results,
+            cases,
+            [*doubts, *fingerprint],
+            provenance=snapshot.provenance,
+            measures=measures,
+            valid_trials=suite.policy.valid_trials,
+            distrust=[reason for one in trust for reason in one.reasons],
+        ),
         meta=snapshot.meta,
         metrics={name: measure(name, everything, measures=measures) for name in names},
-        groups=_groups(results, cases),
+        groups=_groups(results, cases, suite.policy.trials),
+        trust=trust,
+        flaky=flaky(results),
         measures={name: found for name in measures if (found := measured(results, name))},
         results=results,
         expected=len(plan),
@@ -161,14 +185,60 @@ def _report(
     )
 
 
-def _groups(results: Sequence[Result], cases: Sequence[Case]) -> tuple[Metric, ...]:
-    """The pass rate of each bucket, severity, tag and version, where there is more than one."""
+def _groups(results: Sequence[Result], cases: Sequence[Case], trials: int) -> tuple[Metric, ...]:
+    """The pass rate of each bucket, severity, tag and version, where there is more than one; with trials pass^k too."""
+    names = ("mean_pass_rate", f"pass_hat_{trials}") if trials > 1 else ("pass_rate",)
     found = []
     for field in ("bucket", "severity", "tag", "version"):
         values = sorted({value for case in cases for value in belongs(case)[field] if value})
         for value in values if len(values) > 1 else ():
             mine = [result for result in results if value in belongs(result)[field]]
             expected = sum(value in belongs(case)[field] for case in cases)
-            group = f"{field}={value}"
-            found.append(measure("pass_rate", Sample(results=mine, expected=expected), group=group))
+            sample = Sample(results=mine, expected=expected)
+            found += [measure(name, sample, group=f"{field}={value}") for name in names]
     return tuple(found)
+
+
+def judge_trust(suite: Suite) -> tuple[TrustResult, ...]:
+    """What the checks make of the snapshots whose answers are known, in the order of the policy."""
+    return tuple(trusted(suite, index) for index in range(len(suite.policy.trust)))
+
+
+def trusted(suite: Suite, index: int) -> TrustResult:
+    """What the checks make of one of them."""
+    trust, snapshot = suite.policy.trust[index], suite.known[index]
+    chosen = [case for case in suite.cases.values() if selected(trust, case)]
+    results = [grade(case, snapshot.outputs[case.id, 0], suite.policy.checks, snapshot.label) for case in chosen]
+    passed = sum(result.passed for result in results)
+    label = snapshot.label
+    reasons = []
+    if not chosen:
+        reasons.append(f"no case is selected for {label}; name a bucket, severity, tag or version that there is")
+    if trust.must == "pass":
+        reasons += [f"{label} must pass {r.case_id}, but it is {r.state.value}" for r in results if not r.passed]
+    if trust.must == "fail":
+        failed = [result for result in results if result.state is not State.FAILED]
+        reasons += [f"{label} must fail {result.case_id}, but it is {result.state.value}" for result in failed]
+    if trust.passed is not None and passed != trust.passed:
+        reasons.append(f"{label} must pass {trust.passed} of {len(chosen)} cases, but it passes {passed}")
+    return TrustResult(trust=trust, reasons=tuple(reasons), passed=passed, n=len(chosen))
+
+
+def _fingerprint_doubts(snapshot: Snapshot) -> list[str]:
+    """Outputs that name another configuration of the agent than the sidecar does belong to another run."""
+    stated = snapshot.meta.get("fingerprint")
+    others = sorted(
+        case_id
+        for (case_id, _), output in snapshot.outputs.items()
+        if stated is not None and output.record.get("fingerprint", stated) != stated
+    )
+    if not others:
+        return []
+    return [
+        f"{len(others)} outputs name another fingerprint than the sidecar (first {others[0]}); they are of another run"
+    ]
+
+
+def agent_view(case: Case) -> Json:
+    """What an agent may be given of a case: its id and its input, as a copy; nothing of what is expected of it."""
+    return copy.deepcopy({"case_id": case.id, "input": case.input})

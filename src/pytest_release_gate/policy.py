@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_release_gate.errors import PolicyError, Problem
 from pytest_release_gate.matching import show
-from pytest_release_gate.model import SEVERITIES, Check, CheckFunction, Policy, Rule, Verdict
+from pytest_release_gate.model import SEVERITIES, Check, CheckFunction, Policy, Rule, Trust, Verdict
 from pytest_release_gate.patterns import PatternError, translate
 
 UnitOf = Callable[[str, Collection[str]], str | None]
@@ -29,12 +29,13 @@ SUITE = (
     "documents",
     "case_version",
 )
-EVIDENCE = ("missing_output", "malformed_output", "trials")
+EVIDENCE = ("missing_output", "malformed_output", "trials", "valid_trials")
 _CHECK = ("name", "uses", "when", "severity")
 _RULE = ("metric", "where", "at_least", "at_most", "equals", "otherwise", "minimum_n", "allow_missing")
 BOUNDS = ("at_least", "at_most", "equals")
 WHERE = ("bucket", "severity", "tag", "version")
-_TABLES = ("suite", "evidence", "checks", "rules")
+_TABLES = ("suite", "evidence", "checks", "rules", "trust")
+TRUST = ("snapshot", "must", "passed", "where")
 # Arguments that the suite gives, not the policy.
 GIVEN = frozenset({"documents"})
 
@@ -54,6 +55,7 @@ def parse_policy(
     measures: Mapping[str, tuple[str, ...]],
     metrics: Sequence[str],
     unit_of: UnitOf,
+    trials_of: Callable[[str], int] = lambda metric: 1,
 ) -> Policy:
     """A policy from the text of its file.
 
@@ -61,6 +63,7 @@ def parse_policy(
     :param checks: registered name → function, what `uses` may name.
     :param measures: registered name → the measures that the check yields.
     :param metrics: the names of metrics to suggest.
+    :param trials_of: how many trials of a case a metric needs.
     :raises PolicyError: with every problem, if there is one.
     """
     try:
@@ -69,7 +72,7 @@ def parse_policy(
         found = re.search(r"at line (\d+)", str(error))
         problem = Problem(path=path, line=int(found[1]) if found else None, message=f"is not TOML: {error}")
         raise PolicyError([problem]) from None
-    reader = _Reader(path, _Lines(text), checks, measures, metrics, unit_of)
+    reader = _Reader(path, _Lines(text), checks, measures, metrics, unit_of, trials_of)
     policy = reader.policy(document)
     if reader.problems or policy is None:
         raise PolicyError(reader.problems)
@@ -109,10 +112,13 @@ class _Reader:
         measures: Mapping[str, tuple[str, ...]],
         metrics: Sequence[str],
         unit_of: UnitOf,
+        trials_of: Callable[[str], int],
     ) -> None:
         self.problems: list[Problem] = []
         self._path, self._lines = path, lines
         self._checks, self._measures, self._metrics, self._unit_of = checks, measures, metrics, unit_of
+        self._trials_of = trials_of
+        self._trials = 1
         # The measures of the checks that were read so far.
         self._yielded: set[str] = set()
         self._place: tuple[str, int] = ("", 0)
@@ -145,7 +151,8 @@ class _Reader:
 
     def policy(self, document: Mapping[str, Any]) -> Policy | None:
         self._known(document, _TABLES, "the policy")
-        for name, kind in (("suite", dict), ("evidence", dict), ("checks", list), ("rules", list)):
+        tables = {"suite": dict, "evidence": dict, "checks": list, "rules": list, "trust": list}
+        for name, kind in tables.items():
             value = document.get(name, kind())
             whole = isinstance(value, kind) and (kind is dict or all(isinstance(entry, dict) for entry in value))
             if not whole:
@@ -156,6 +163,7 @@ class _Reader:
         evidence = self._evidence(document.get("evidence", {}))
         checks = [self._check(entry, index) for index, entry in enumerate(document.get("checks", []))]
         rules = [self._rule(entry, index) for index, entry in enumerate(document.get("rules", []))]
+        trust = [self._trust(entry, index) for index, entry in enumerate(document.get("trust", []))]
         self._place = ("", 0)
         if not checks:
             self._complain("there is no [[checks]] entry: without a check nothing is judged, so add one")
@@ -166,7 +174,13 @@ class _Reader:
             self._complain(f"two checks are named {name!r}; give one of them another name")
         if self.problems:
             return None
-        return Policy(**suite, **evidence, checks=tuple(filter(None, checks)), rules=tuple(filter(None, rules)))
+        return Policy(
+            **suite,
+            **evidence,
+            checks=tuple(filter(None, checks)),
+            rules=tuple(filter(None, rules)),
+            trust=tuple(filter(None, trust)),
+        )
 
     def _suite(self, table: Mapping[str, Any]) -> dict[str, Any]:
         self._place = ("suite", 0)
@@ -195,7 +209,27 @@ class _Reader:
             if value not in ("refuse", "fail"):
                 self._complain(f"{key!r} of [evidence] must be 'refuse' or 'fail', found {_shown(value)}", key)
             fails[key.replace("output", "fails")] = value == "fail"
-        return {**fails, "trials": self._whole(table, "trials", "[evidence]", least=1, default=1)}
+        self._trials = self._whole(table, "trials", "[evidence]", least=1, default=1)
+        valid = self._whole(table, "valid_trials", "[evidence]", least=1, default=self._trials)
+        if valid > self._trials:
+            self._complain(f"'valid_trials' of [evidence] must be at most the {self._trials} trials", "valid_trials")
+        return {**fails, "trials": self._trials, "valid_trials": valid}
+
+    def _trust(self, table: Mapping[str, Any], index: int) -> Trust | None:
+        self._place = ("trust", index)
+        before = len(self.problems)
+        self._known(table, TRUST, "[[trust]]")
+        snapshot = self._text(table, "snapshot", "[[trust]]", needed=True)
+        must = table.get("must")
+        if (must is None) == ("passed" not in table):
+            self._complain("[[trust]] needs either 'must' or 'passed'")
+        elif must not in (None, "pass", "fail"):
+            self._complain(f"'must' of [[trust]] must be 'pass' or 'fail', found {_shown(must)}", "must")
+        passed = self._whole(table, "passed", "[[trust]]", least=0, default=0) if "passed" in table else None
+        where = self._where(table.get("where", {}))
+        if len(self.problems) > before or snapshot is None:
+            return None
+        return Trust(snapshot=snapshot, where=where, must=must, passed=passed)
 
     def _check(self, table: Mapping[str, Any], index: int) -> Check | None:
         self._place = ("checks", index)
@@ -275,6 +309,9 @@ class _Reader:
         if metric and unit is None:
             known = [*self._metrics, *self._yielded, *(f"{name}_rate" for name in self._yielded)]
             self._complain(f"no metric is called {metric!r}{did_you_mean(metric, known)}", "metric")
+        elif metric and self._trials_of(metric) > self._trials:
+            planned = f"{self._trials} trial{'' if self._trials == 1 else 's'}"
+            self._complain(f"{metric!r} needs more than the {planned} of [evidence]; plan them or lower k", "metric")
         otherwise = self._otherwise(table)
         where = self._where(table.get("where", {}))
         bound, limit = self._bound(table, metric or "?", unit)
@@ -344,6 +381,9 @@ def _mistyped(key: str, value: Any, parameter: inspect.Parameter) -> str:
             return f"a usable pattern (it {error})"
     # Annotations are text here, since no module of ours evaluates them.
     annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
+    if annotation.startswith("Literal["):
+        choices = re.findall(r"'(.*?)'", annotation)
+        return "" if value in choices else " or ".join(map(repr, choices))
     wanted, fits = _ARGUMENT_TYPES.get(annotation.partition("[")[0], ("", None))
     return "" if fits is None or fits(value) else wanted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,7 +29,14 @@ def policy_schema(checks: Mapping[str, CheckFunction], metrics: Sequence[str]) -
     """
     otherwise = [verdict.name for verdict in Verdict if verdict]
     texts = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 1}]}
-    evidence: dict[str, Any] = {key: {"enum": ["refuse", "fail"]} for key in policy.EVIDENCE if key != "trials"}
+    evidence: dict[str, Any] = {key: {"enum": ["refuse", "fail"]} for key in policy.EVIDENCE[:2]}
+    evidence |= {key: {"type": "integer", "minimum": 1} for key in policy.EVIDENCE[2:]}
+    trust = {
+        "snapshot": _TEXT,
+        "must": {"enum": ["pass", "fail"]},
+        "passed": {"type": "integer", "minimum": 0},
+        "where": _closed(dict.fromkeys(policy.WHERE, texts)),
+    }
     rule: dict[str, Any] = {key: {"type": "number", "minimum": 0} for key in policy.BOUNDS}
     rule["metric"] = {"type": "string", "examples": sorted(metrics)}
     rule["otherwise"] = {"enum": otherwise}
@@ -43,7 +51,14 @@ def policy_schema(checks: Mapping[str, CheckFunction], metrics: Sequence[str]) -
         **_closed(
             {
                 "suite": _closed(suite, policy.SUITE[:4]),
-                "evidence": _closed({**evidence, "trials": {"type": "integer", "minimum": 1}}),
+                "evidence": _closed(evidence),
+                "trust": {
+                    "type": "array",
+                    "items": {
+                        **_closed(trust, ["snapshot"]),
+                        "oneOf": [{"required": ["must"]}, {"required": ["passed"]}],
+                    },
+                },
                 "checks": {"type": "array", "minItems": 1, "items": _check(checks)},
                 "rules": {
                     "type": "array",
@@ -80,6 +95,9 @@ def _check(checks: Mapping[str, CheckFunction]) -> dict[str, Any]:
     for check in checks.values():
         for name, parameter in inspect.signature(check).parameters.items():
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name not in policy.GIVEN:
-                kind = _TYPES.get(str(parameter.annotation).partition("[")[0], {})
+                annotation = str(parameter.annotation)
+                kind = _TYPES.get(annotation.partition("[")[0], {})
+                if annotation.startswith("Literal["):
+                    kind = {"enum": re.findall(r"'(.*?)'", annotation)}
                 arguments[name] = kind if arguments.get(name, kind) == kind else {}
     return {"type": "object", "properties": {**arguments, **common}, "required": ["name"]}

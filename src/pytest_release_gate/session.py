@@ -17,7 +17,7 @@ from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
-from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload
+from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
@@ -202,6 +202,9 @@ class GatePlugin:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Let the report carry what the item found, or that something around it went wrong."""
         report = yield
+        if isinstance(item, TrustItem) and report.when == "call":
+            # The verdict does not depend on it: it is judged again, from the files, when all is concluded.
+            report.release_gate_trust = True
         if isinstance(item, GateItem):
             report.release_gate_item = True
             if report.when == "call" and item.payload is not None:
@@ -213,6 +216,8 @@ class GatePlugin:
         text = getattr(report, "release_gate", None)
         if text is not None:
             self._remember(text)
+            self._own_failures += report.failed and not hasattr(report, "wasxfail")
+        elif getattr(report, "release_gate_trust", False):
             self._own_failures += report.failed and not hasattr(report, "wasxfail")
         elif getattr(report, "release_gate_item", False):
             self._skipped += report.skipped

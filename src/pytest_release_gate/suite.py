@@ -17,7 +17,7 @@ from pytest_release_gate.contract import read_cases, read_outputs
 from pytest_release_gate.documents import Document
 from pytest_release_gate.errors import PolicyError, Problem, SuiteError
 from pytest_release_gate.jsonl import read_document
-from pytest_release_gate.model import Case, Check, Json, Location, Output, Policy, Snapshot, Suite
+from pytest_release_gate.model import Case, Check, Json, Location, Output, Policy, Snapshot, Suite, Trust
 from pytest_release_gate.schema import Schema, compile_schema, referenced_files
 
 # Names of results files of our own: no snapshot may have them.
@@ -97,6 +97,7 @@ def read_suite(source: Path, policy: Policy, outputs: Sequence[Path], files: Fil
         joined = {} if cases is None else _joined(found, cases, policy, files.name(path), problems)
         meta = _meta(path.with_suffix(".meta.json"), files, problems)
         read.append(Snapshot(label=label, source=Location(path=files.name(path)), outputs=joined, meta=meta))
+    known = [_known(source, one, policy, schema, cases or {}, files, problems) for one in policy.trust]
     if problems or cases is None:
         raise SuiteError(problems)
     return Suite(
@@ -105,6 +106,7 @@ def read_suite(source: Path, policy: Policy, outputs: Sequence[Path], files: Fil
         cases_source=Location(path=files.name(paths["cases"])),
         cases=cases,
         snapshots=tuple(read),
+        known=tuple(known),
         digests=dict(sorted(files.digests.items())),
         notes=tuple(map(str, notes)),
     )
@@ -170,6 +172,23 @@ def _outputs(
     return read_outputs(data, files.name(path), schema, problems, malformed_fails=policy.malformed_fails)
 
 
+def _known(
+    source: Path,
+    trust: Trust,
+    policy: Policy,
+    schema: Schema | None,
+    cases: Mapping[str, Case],
+    files: Files,
+    problems: list[Problem],
+) -> Snapshot:
+    """The snapshot of a trust gate: one output for each case."""
+    path = Path(os.path.normpath(source.parent / trust.snapshot))
+    found = _outputs(path, policy, schema, files, problems)
+    strict = replace(policy, trials=1, missing_fails=False)
+    joined = _joined(found, cases, strict, files.name(path), problems) if cases else {}
+    return Snapshot(label=path.stem, source=Location(path=files.name(path)), outputs=joined)
+
+
 def _meta(path: Path, files: Files, problems: list[Problem]) -> dict[str, Json]:
     """What a snapshot's sidecar says of the whole run; nothing, if it has none."""
     if not path.exists():
@@ -187,6 +206,7 @@ def _meta(path: Path, files: Files, problems: list[Problem]) -> dict[str, Json]:
 def _named(source: Path, policy: Policy, files: Files) -> dict[str, Path]:
     """The files that a policy names, relative to it."""
     given = {key: getattr(policy, key) for key in ("cases", "case_schema", "output_schema", "document")}
+    given |= {f"trust.{index}": trust.snapshot for index, trust in enumerate(policy.trust)}
     given |= {f"documents.{version}": name for version, name in policy.documents.items()}
     paths = {key: Path(os.path.normpath(source.parent / name)) for key, name in given.items() if name}
     absent = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
 
@@ -44,7 +45,9 @@ def told_apart(value: Fraction, limit: Fraction, unit: str) -> tuple[str, str]:
 
 def name(metric: str) -> str:
     """A metric's name in words: `p95_latency_ms` → `p95 latency`, `critical_failures` → `critical failures`."""
-    return metric.removesuffix("_ms").removesuffix("_usd").replace("_", " ")
+    words = metric.removesuffix("_ms").removesuffix("_usd")
+    words = re.sub(r"^pass_hat_(\d+)$", r"pass^\1", re.sub(r"^pass_at_(\d+)$", r"pass@\1", words))
+    return words.replace("_", " ")
 
 
 def metric(observed: Metric, rules: tuple[RuleResult, ...] = ()) -> str:
@@ -56,6 +59,14 @@ def metric(observed: Metric, rules: tuple[RuleResult, ...] = ()) -> str:
             longer = told_apart(observed.value, result.rule.limit, observed.unit)[0]
             shown = max(shown, longer, key=len)
     return f"{shown} {observed.provenance}" if observed.provenance and observed.value is not None else shown
+
+
+def share(observed: Metric) -> str:
+    """A rate in two digits with its interval and n: `0.92 [0.62, 0.99] (n=4)`."""
+    if observed.value is None:
+        return f"{NO_DATA} (n={observed.n})"
+    low, high = observed.interval or (0.0, 1.0)
+    return f"{float(observed.value):.2f} [{low:.2f}, {high:.2f}] (n={observed.n})"
 
 
 def subject(result: RuleResult) -> str:

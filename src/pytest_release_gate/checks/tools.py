@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pytest_release_gate.checks.common import called, expectation, expected_list, listed, names, number, quoted
-from pytest_release_gate.matching import assign, contains, difference, look_up, show
+from pytest_release_gate.matching import assign, contains, difference, equal, look_up, show
 from pytest_release_gate.model import Case, Json, Output, Reason
 from pytest_release_gate.schema import Schema
 
@@ -101,8 +101,9 @@ def tool_calls_match(
     *,
     calls: str = "tool_calls",
     expected: str = "tool_calls",
-    order: str = "any",
-    others: str = "allowed",
+    arguments: Literal["subset", "exact"] = "subset",
+    order: Literal["any", "same"] = "any",
+    others: Literal["allowed", "refused"] = "allowed",
     ignored: Sequence[str] = (),
     optional: Sequence[str] = (),
     defaults: Mapping[str, Json] | None = None,
@@ -110,6 +111,7 @@ def tool_calls_match(
 ) -> Iterator[Reason]:
     """Every expected call was made; each is matched to a different call that was made.
 
+    :param arguments: "subset" of those of the call, or "exact": these and no others.
     :param order: "any", or "same": as in the list of expected calls, others in between.
     :param others: "allowed", or "refused": exactly these calls.
     :param ignored: arguments that are never compared.
@@ -118,7 +120,7 @@ def tool_calls_match(
     :param tolerances: argument → by how much a number may differ.
     """
     wanted, made = expected_list(case, expected), listed(output, calls)
-    rules = _Arguments(ignored, optional, defaults or {}, tolerances or {})
+    rules = _Arguments(ignored, optional, defaults or {}, tolerances or {}, exact=arguments == "exact")
     edges = [[index for index, call in enumerate(made) if rules.fits(one, call)] for one in wanted]
     partners = _in_order(edges) if order == "same" else assign(edges, len(made))
     alone = [index for index, partner in enumerate(partners) if partner is None]
@@ -140,7 +142,10 @@ class _Arguments:
         optional: Sequence[str],
         defaults: Mapping[str, Json],
         tolerances: Mapping[str, float],
+        *,
+        exact: bool,
     ) -> None:
+        self.exact = exact
         self.ignored, self.optional = frozenset(ignored), frozenset(optional)
         self.defaults, self.tolerances = defaults, tolerances
 
@@ -148,6 +153,8 @@ class _Arguments:
         if expected["name"] != call["name"]:
             return False
         given = {**self.defaults, **call.get("arguments", {})}
+        if self.exact and not given.keys() <= {*expected.get("arguments", {}), *self.ignored, *self.defaults}:
+            return False
         return all(
             self._argument(key, value, given)
             for key, value in expected.get("arguments", {}).items()
@@ -163,7 +170,7 @@ class _Arguments:
     def _value(self, key: str, wanted: Json, got: Json) -> bool:
         if key in self.tolerances and not isinstance(got, bool) and isinstance(got, int | float):
             return abs(got - number(wanted, f"the expected {key!r}")) <= self.tolerances[key]
-        return contains(wanted, got)
+        return equal(wanted, got) if self.exact else contains(wanted, got)
 
 
 def _in_order(edges: Sequence[Sequence[int]]) -> list[int | None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_release_gate.escape import file_name
 from pytest_release_gate.model import Conclusion
-from pytest_release_gate.reporters import evidence, markdown, results
+from pytest_release_gate.reporters import digest, evidence, markdown, results
 
 EVIDENCE = "evidence.json"
 
@@ -22,6 +22,7 @@ def files_of(conclusion: Conclusion, folders: Sequence[str]) -> dict[str, bytes]
     }
     texts["summary.json"] = results.render_summary(conclusion)
     texts["RELEASE_REPORT.md"] = markdown.render(conclusion)
+    texts["digest.md"] = digest.render(conclusion)
     texts[EVIDENCE] = evidence.render(conclusion, [*texts, EVIDENCE])
     return {path: results.encode(text) for path, text in texts.items()}
 

@@ -88,12 +88,19 @@ def _snapshot(report: Report) -> Json:
             for name, (got, of) in report.measures.items()
         },
         "meta": dict(report.meta),
+        "flaky": list(report.flaky),
+        "trust": [
+            {"snapshot": one.trust.snapshot, "passed": one.passed, "n": one.n, "reasons": list(one.reasons)}
+            for one in report.trust
+        ],
         "results": [_result(result) for result in report.results],
     }
 
 
 def _metric(metric: Metric) -> Json:
-    shown = {"value": number(metric.value, metric.unit), "n": metric.n, "unit": metric.unit}
+    shown: dict[str, Json] = {"value": number(metric.value, metric.unit), "n": metric.n, "unit": metric.unit}
+    if metric.interval is not None:
+        shown["interval"] = list(metric.interval)
     return {**shown, "provenance": metric.provenance} if metric.provenance else shown
 
 

@@ -12,7 +12,7 @@ _MOST_CASES = 50
 _MOST_SNAPSHOTS = 200
 _LONGEST = 300
 _GOOD = "every output was judged and every rule holds"
-_NOTE = "Nothing here approves a release: a PASS lets a version be considered."
+_NOTE = "`production_approved: false`: nothing here approves a release, a PASS lets a version be considered."
 
 
 def render(conclusion: Conclusion) -> str:
@@ -93,8 +93,17 @@ def _section(report: Report, budget: int) -> str:
 
 
 def _groups(report: Report) -> list[str]:
-    rows = [[_text(one.group), wording.metric(one), str(one.n)] for one in report.groups[:_MOST_CASES]]
-    return [_rows(("group", "pass rate", "n"), rows)] if rows else []
+    """Rates by group, each with its 95 % interval and n; a column for each metric."""
+    names = list(dict.fromkeys(one.name for one in report.groups))
+    rows: dict[str, list[str]] = {}
+    for one in report.groups:
+        rows.setdefault(_text(one.group), []).append(wording.share(one))
+    if not rows:
+        return []
+    overall = ["all", *(wording.share(report.metrics[name]) for name in names)]
+    shown = [overall, *([group, *cells] for group, cells in list(rows.items())[:_MOST_CASES])]
+    table = _rows(["group", *(_text(wording.name(name)) for name in names)], shown)
+    return [table, "Intervals: Wilson, 95 %, over cases.", ""]
 
 
 def _missing(report: Report) -> list[str]:

@@ -30,9 +30,40 @@ def decision_block(conclusion: Conclusion) -> list[str]:
         label = escape.terminal(report.snapshot)
         for name, (got, of) in report.measures.items():
             lines.append(f"  {label}: {escape.terminal(wording.name(name))} {wording.of(got, of)}")
+        lines += _repeated(report)
         if report.decision.verdict is not Verdict.PASS:
             lines += _why(report)
     return lines
+
+
+def _repeated(report: Report) -> list[str]:
+    """Of a suite with trials: rates by bucket, flaky cases, what the run cost; nothing for others."""
+    k = max((int(name.removeprefix("pass_hat_")) for name in report.metrics if name.startswith("pass_hat_")), default=0)
+    if not k:
+        return []
+    label, metrics = escape.terminal(report.snapshot), report.metrics
+    names = ("mean_pass_rate", f"pass_hat_{k}")
+    lines = [f"  {label}: rates over cases with their 95 % interval (Wilson over cases) and n"]
+    rows = {"overall": [metrics[name] for name in names]}
+    for metric in report.groups:
+        field, _, value = metric.group.partition("=")
+        if field == "bucket":
+            rows.setdefault(escape.terminal(value), []).append(metric)
+    width = max(map(len, rows))
+    for name, found in rows.items():
+        shown = "  ".join(f"{wording.name(one.name)} {wording.share(one)}" for one in found)
+        lines.append(f"    {name.ljust(width)}  {shown}")
+    if report.flaky:
+        names_of = [escape.terminal(case_id) for case_id in report.flaky]
+        lines.append(f"  {label}: flaky (passed in some trials, not in all): {wording.few(names_of, at_most=10)}")
+    for trusted in report.trust:
+        how = "holds" if not trusted.reasons else "does not hold"
+        lines.append(f"  {label}: trust in the graders {how}: {trusted.passed} of {trusted.n} pass")
+    spent = ", ".join(
+        f"{wording.name(name)} {wording.metric(metrics[name])}"
+        for name in ("total_cost_usd", "total_tokens_in", "total_tokens_out", "infra_errors")
+    )
+    return [*lines, f"  {label}: {spent}"]
 
 
 def _row(report: Report) -> tuple[str, ...]:
