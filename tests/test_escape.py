@@ -31,6 +31,11 @@ READABLE = "§ é ß 日本語 عربي ✅ 👍🏽 👩‍👩‍👧 naïve �
         ("\U000e0001", "\\U000e0001"),
         ("\x00\x7f\x9b", "\\x00\\x7f\\x9b"),
         ("\ufeffBOM", "\\ufeffBOM"),
+        ("::error::x", "\\x3a:error::x"),
+        ("  ::error::x", "  \\x3a:error::x"),
+        ("##[error]x", "\\x23#[error]x"),
+        ("a::b ##[c]", "a::b ##[c]"),
+        ("# heading", "# heading"),
     ],
 )
 def test_terminal(text, shown):
@@ -44,6 +49,7 @@ def test_a_terminal_line_is_one_printable_line(text):
     assert "\n" not in shown
     assert "\r" not in shown
     assert "\x1b" not in shown
+    assert not re.match(r"\s*(::|##\[)", shown)
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]", shown)
     shown.encode("utf-8")
 

@@ -15,6 +15,7 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # In an emoji sequence a joiner is part of what is seen.
 _JOINER = "\u200d"
 _LONGEST_ID = 100
+_COMMAND = re.compile(r"\s*(::|##\[)")
 
 
 def _written_out(character: str) -> str:
@@ -31,7 +32,13 @@ def _joins_emoji(text: str, index: int) -> bool:
 
 
 def terminal(text: str) -> str:
-    """For one line of a terminal or a log: no control characters, no line breaks, nothing invisible."""
+    """For one line of a terminal or a log: no control characters, no line breaks, nothing invisible.
+
+    Logs of CI services take lines that begin with `::` or `##[` for commands, so no line of ours begins with either.
+    """
+    if _COMMAND.match(text):
+        first = len(text) - len(text.lstrip())
+        return text[:first].replace("\n", " ") + _written_out(text[first]) + terminal(text[first + 1 :])
     if text.isascii() and text.isprintable():
         return text
     return "".join(
