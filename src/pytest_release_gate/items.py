@@ -46,6 +46,11 @@ class Collected:
     suite: Suite | None
     problems: tuple[str, ...] = ()
 
+    @property
+    def labels(self) -> list[str]:
+        """The labels of its snapshots; none if it is refused."""
+        return [snapshot.label for snapshot in self.suite.snapshots] if self.suite else []
+
 
 class NotPassedError(AssertionError):
     """An output that did not pass; carries what there is to say about it."""

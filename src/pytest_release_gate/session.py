@@ -101,10 +101,13 @@ def _collect(target: Target, config: pytest.Config) -> Collected:
     reader = Files(config.rootpath)
     policy = load_policy(target.policy, reader, registered_checks(config, target.policy))
     cases = Path(os.path.normpath(target.policy.parent / policy.cases))
+    # A folder or a glob means candidates; what the graders are tried on is judged anyway.
+    known = {os.path.realpath(target.policy.parent / trust.snapshot) for trust in policy.trust}
+    candidates = [path for path in target.outputs if os.path.realpath(path) not in known] or target.outputs
     suite: Suite | None = None
     problems: tuple[str, ...] = ()
     try:
-        suite = read_suite(target.policy, policy, target.outputs, reader)
+        suite = read_suite(target.policy, policy, candidates, reader)
     except SuiteError as error:
         problems = tuple(map(str, error.problems))
     digest = hashlib.sha256(json.dumps(sorted(reader.digests.items())).encode()).hexdigest()
@@ -179,7 +182,7 @@ class GatePlugin:
         """Which policy judges which snapshots, by how many cases."""
         lines = []
         for target, one in zip(self.targets, self.collected, strict=True):
-            labels = ", ".join(path.stem for path in target.outputs)
+            labels = ", ".join(one.labels or [path.stem for path in target.outputs])
             count = "refused" if one.suite is None else f"{len(one.suite.cases)} cases"
             lines.append(f"release gate policy: {one.key} ({count}); snapshots: {labels}")
             lines += [f"release gate note: {note}" for note in (one.suite.notes if one.suite else ())]

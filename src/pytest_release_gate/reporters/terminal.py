@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 from pytest_release_gate import escape, wording
 from pytest_release_gate.model import SEVERITIES, Conclusion, Decision, Report, Result, State, Status, Verdict
@@ -58,7 +59,8 @@ def _repeated(report: Report) -> list[str]:
         lines.append(f"  {label}: flaky (passed in some trials, not in all): {wording.few(names_of, at_most=10)}")
     for trusted in report.trust:
         how = "holds" if not trusted.reasons else "does not hold"
-        lines.append(f"  {label}: trust in the graders {how}: {trusted.passed} of {trusted.n} pass")
+        known = escape.terminal(PurePosixPath(trusted.trust.snapshot).stem)
+        lines.append(f"  {label}: trust in the graders {how}: of {known} {trusted.passed} of {trusted.n} pass")
     spent = ", ".join(
         f"{wording.name(name)} {wording.metric(metrics[name])}"
         for name in ("total_cost_usd", "total_tokens_in", "total_tokens_out", "infra_errors")
@@ -97,7 +99,11 @@ def _why(report: Report) -> list[str]:
         lines.append(f"  {label}: without a result: {wording.few(names, at_most=10)}")
     failed = [result for result in report.results if result.state is not State.PASSED]
     if failed:
-        names = [f"{escape.terminal(r.case_id)} ({r.severity}, {r.state.value})" for r in failed]
+        several = report.expected > len({result.case_id for result in report.results})
+        names = [
+            f"{escape.terminal(r.case_id)}{f' t{r.trial}' if several else ''} ({r.severity}, {r.state.value})"
+            for r in failed
+        ]
         lines.append(f"  {label}: not passed: {wording.few(names, at_most=10)}")
     return lines
 
