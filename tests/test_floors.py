@@ -28,7 +28,7 @@ FLOORS = [
     {"pipeline"},
     {"reporters"},
     {"files", "discovery", "hookspecs"},
-    {"items"},
+    {"items", "guard"},
     {"session"},
     {"plugin"},
 ]
