@@ -30,7 +30,7 @@ FLOORS = [
     {"reporters"},
     {"cli"},
     {"files", "discovery", "hookspecs", "custom"},
-    {"items"},
+    {"items", "guard"},
     {"session"},
     {"plugin"},
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Generator
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,9 +41,40 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, Any, Any]:
+    """Replace an old decision before anybody's code can break, or leave."""
+    # The options of a worker are the controller's, and so are the results.
+    if "PYTEST_XDIST_WORKER" in os.environ or not _asked(early_config, early_config.known_args_namespace):
+        return (yield)
+    from pytest_release_gate.guard import protect
+
+    protect(early_config, early_config.known_args_namespace)
+    try:
+        return (yield)
+    except SystemExit as error:
+        raise pytest.UsageError(
+            f"a conftest.py or a plugin called sys.exit({error.code}) while it was imported"
+        ) from None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Around the whole session: 0 comes out of it only if the gate concluded so."""
+    if not _asked(config, config.option):
+        return (yield)
+    from pytest_release_gate.guard import guard
+
+    return (yield from guard(config))
+
+
+def _asked(config: pytest.Config, options: Any) -> bool:
+    return bool(options.release_gate or config.getini("release_gate"))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the session's plugin, if the gate is asked for."""
-    if config.option.release_gate or config.getini("release_gate"):
+    if _asked(config, config.option):
         from pytest_release_gate.session import start
 
         start(config)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
+from pytest_release_gate.guard import FOLDER, NAME, judges_nothing, option, print_lines, protect, usage_error
 from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
@@ -34,7 +34,6 @@ from pytest_release_gate.suite import Files, read_suite
 
 # A rerun never upgrades: of several results for one output the worst counts.
 _RANKS = {State.PASSED: 0, State.INFRA: 1, State.UNGRADED: 2, State.FAILED: 3}
-_RUNNING = "the run has not finished; if it should have, it died: run it again"
 
 
 def start(config: pytest.Config) -> None:
@@ -42,49 +41,26 @@ def start(config: pytest.Config) -> None:
 
     :raises pytest.UsageError: if an option or a policy can't be used; an old decision is replaced before that.
     """
-    results = _results_folder(config)
+    protect(config, config.option)
+    results = config.stash.get(FOLDER, None)
     try:
-        if results is not None:
-            _replace_old(results)
         plugin = GatePlugin(config, results)
     except GateError as error:
         said = [str(problem) for problem in error.problems] if isinstance(error, PolicyError) else [str(error)]
         if results is not None and not isinstance(error, ResultsError):
             files.write_all(results, reporters.files_undecided("refused", said, {}))
-        raise pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said))) from None
+        raise usage_error(said) from None
     for marker in MARKERS:
         config.addinivalue_line(
             "markers", f"{marker}: set on release gate items (severity of the case, or all of them)"
         )
-    config.pluginmanager.register(plugin, "release-gate-session")
-
-
-def _option(config: pytest.Config, name: str) -> tuple[str, Path]:
-    """An option or the ini value that stands in for it, and the folder that it is relative to."""
-    if value := config.getoption(name):
-        return str(value), config.invocation_params.dir
-    ini = str(config.getini(name)).strip()
-    return ini, config.inipath.parent if config.inipath else config.rootpath
-
-
-def _results_folder(config: pytest.Config) -> Path | None:
-    """Where results go; None where none are asked for, and in sessions that conclude nothing."""
-    value, base = _option(config, "release_gate_results")
-    if not value or config.option.collectonly or hasattr(config, "workerinput") or config.option.help:
-        return None
-    return Path(os.path.abspath(base / value))
-
-
-def _replace_old(results: Path) -> None:
-    """From here on until the end the evidence says HOLD, so that a crash leaves no old PASS behind."""
-    files.remove(results, files.earlier(results))
-    files.write_all(results, reporters.files_undecided("running", [_RUNNING], {}))
+    config.pluginmanager.register(plugin, NAME)
 
 
 def _targets(config: pytest.Config) -> tuple[list[Target], list[str]]:
     given = [str(one) for one in config.option.release_gate or config.getini("release_gate")]
     base = config.invocation_params.dir
-    policy, policy_base = _option(config, "release_gate_policy")
+    policy, policy_base = option(config, config.option, "release_gate_policy")
     chosen = Path(os.path.abspath(policy_base / policy)) if policy else None
     if chosen is not None and not chosen.is_file():
         raise PolicyError(
@@ -145,6 +121,8 @@ class GatePlugin:
         self._interrupted = False
         # What is still to be shown, where pytest itself says something after the end of the session.
         self._last_words: Conclusion | None = None
+        # The exit code, once it was concluded.
+        self.code: int | None = None
         # Why results could not be written; "" if they could, or were not asked for.
         self._unwritten = ""
         self._add_cases_files()
@@ -240,6 +218,12 @@ class GatePlugin:
         if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
             worst[key] = (_RANKS[result.state], text, result)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, error: object | None) -> None:
+        """A worker of xdist ended; with an error, if it was lost and not sent home."""
+        if error:
+            self._doubt(f"a worker was lost ({escape.terminal(str(error))[:200]}); run again")
+
     def _doubt(self, reason: str) -> None:
         if reason not in self._doubts:
             self._doubts.append(reason)
@@ -258,15 +242,21 @@ class GatePlugin:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> Generator[None]:
         """Conclude before others look at the exit status, assign it once more after them, and have the last word."""
-        if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+        if judges_nothing(session.config, session.config.option):
             return (yield)
-        conclusion = self._write(self._conclude())
-        code = self._exit_code(session, conclusion.decision.verdict)
-        session.exitstatus = code
+        status = int(exitstatus)
+        self._call_concluded()
+        conclusion = self._end(session, status)
         try:
             return (yield)
+        except BaseException as error:
+            self._doubt(f"another plugin broke the end of the session ({type(error).__name__}); run again without it")
+            conclusion = self._end(session, status)
+            if isinstance(error, pytest.exit.Exception | SystemExit):
+                return None  # it was meant to set the exit code, and that is set
+            raise
         finally:
-            session.exitstatus = code
+            session.exitstatus = self._exit_code(session, status, conclusion.decision.verdict)
             if not self._interrupted:
                 self._show(conclusion)
             else:
@@ -278,22 +268,29 @@ class GatePlugin:
         if self._last_words is not None:
             self._show(self._last_words)
 
+    def _end(self, session: pytest.Session, status: int) -> Conclusion:
+        """Conclude from all that is known now, write it, and assign the exit code."""
+        conclusion = self._write(self._conclude())
+        session.exitstatus = self.code = self._exit_code(session, status, conclusion.decision.verdict)
+        return conclusion
+
+    def _call_concluded(self) -> None:
+        """Show each report to the hooks; one that raises, whatever it raises, is a doubt."""
+        for report in self._conclude().reports:
+            try:
+                self.config.hook.pytest_release_gate_concluded(config=self.config, report=report)
+            except BaseException as error:
+                said = escape.terminal(f"{type(error).__name__}: {error}")[:300]
+                self._doubt(f"a pytest_release_gate_concluded hook raised {said}; mend it and run again")
+
     def _conclude(self) -> Conclusion:
         conclusions = [
             conclude(one.suite, [result for _, _, result in self._worst[one.key].values()], self._doubts)
             for one in self.collected
             if one.suite is not None
         ]
-        for conclusion in conclusions:
-            for report in conclusion.reports:
-                try:
-                    self.config.hook.pytest_release_gate_concluded(config=self.config, report=report)
-                except Exception as error:
-                    said = escape.terminal(f"{type(error).__name__}: {error}")[:300]
-                    self._doubt(f"a pytest_release_gate_concluded hook raised {said}; mend it and run again")
-        conclusion = together(conclusions, self._doubts)
-        # Refused evidence has no report to show its reasons, and a hook's error came after the reports.
-        return self._at_least_hold(conclusion, [*self._refused(), *self._doubts])
+        # Refused evidence has no report to show its reasons.
+        return self._at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
 
     @staticmethod
     def _at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
@@ -335,9 +332,8 @@ class GatePlugin:
             for _ in one.suite.snapshots
         ]
 
-    def _exit_code(self, session: pytest.Session, verdict: Verdict) -> int:
+    def _exit_code(self, session: pytest.Session, status: int, verdict: Verdict) -> int:
         """Pytest's own code where anything but our items failed, or pytest was interrupted, misused or broken."""
-        status = int(session.exitstatus)
         if session.testsfailed > self._own_failures:
             return status or int(pytest.ExitCode.TESTS_FAILED)
         ours = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -357,17 +353,9 @@ class GatePlugin:
         lines.append(terminal.decision_line(conclusion.decision))
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
-            _print(lines)
+            print_lines(lines)
             return
         reporter.ensure_newline()
         reporter.section("release gate", sep="=")
         for line in lines:
             reporter.write_line(line)
-
-
-def _print(lines: Sequence[str]) -> None:
-    """For sessions without a terminal reporter, on whatever encoding standard output has."""
-    encoding = sys.stdout.encoding or "ascii"
-    for line in lines:
-        print(line.encode(encoding, "backslashreplace").decode(encoding))
-    sys.stdout.flush()

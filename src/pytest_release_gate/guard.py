@@ -1,0 +1,114 @@
+"""What stands around a session: an old decision goes before anything can fail, and 0 comes out only of a PASS.
+
+`session` judges nothing of this: here is what holds if it never came to start, or did not have the last word.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_release_gate import files, reporters
+from pytest_release_gate.errors import ResultsError
+from pytest_release_gate.model import EXIT_CODES, Decision, Ground, Verdict
+from pytest_release_gate.reporters import terminal
+
+_RUNNING = "the run has not finished; if it should have, it died: run it again"
+NAME = "release-gate-session"
+# Options with which pytest runs no session, or a session that judges nothing.
+_NO_SESSION = ("collectonly", "help", "version", "markers", "showfixtures", "show_fixtures_per_test", "cacheshow")
+# The results folder, from the moment on at which its old decision is gone.
+FOLDER = pytest.StashKey[Path]()
+
+
+def protect(config: pytest.Config, options: Any) -> None:
+    """Replace an old decision by HOLD, and keep other runs out of the results folder until this one has ended.
+
+    :param options: the parsed options; while conftest files are still to be loaded, `config` does not have them.
+    :raises pytest.UsageError: if the folder can't be used.
+    """
+    results = _results_folder(config, options)
+    if results is None or FOLDER in config.stash:
+        return
+    try:
+        handle = files.lock(results)
+        config.add_cleanup(lambda: os.close(handle))
+        _replace_old(results)
+    except ResultsError as error:
+        raise usage_error([str(error)]) from None
+    config.stash[FOLDER] = results
+
+
+def guard(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Around a whole session: its exit code, which is 0 only if this session's gate concluded so.
+
+    Whatever happens outside of what `GatePlugin` sees (an exit while starting, a status that somebody sets last) ends
+    here.
+    """
+    if judges_nothing(config, config.option):
+        return (yield)
+    try:
+        code = yield
+    except SystemExit as error:
+        code = error.code
+    plugin = config.pluginmanager.get_plugin(NAME)
+    concluded = None if plugin is None else plugin.code
+    if concluded is None:
+        reason = "the session ended before anything was judged: something in it called exit; run again without that"
+        decision = Decision(verdict=Verdict.HOLD, grounds=(Ground(verdict=Verdict.HOLD, reason=reason),))
+        print_lines([terminal.decision_line(decision)])
+        concluded = EXIT_CODES[Verdict.HOLD]
+    return code or concluded
+
+
+def usage_error(said: Sequence[str]) -> pytest.UsageError:
+    return pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said)))
+
+
+def option(config: pytest.Config, options: Any, name: str) -> tuple[str, Path]:
+    """An option or the ini value that stands in for it, and the folder that it is relative to."""
+    if value := getattr(options, name):
+        return str(value), config.invocation_params.dir
+    ini = str(config.getini(name)).strip()
+    return ini, config.inipath.parent if config.inipath else config.rootpath
+
+
+def judges_nothing(config: pytest.Config, options: Any) -> bool:
+    """Whether this process is a worker, or pytest was only asked for information."""
+    return hasattr(config, "workerinput") or any(getattr(options, name, False) for name in _NO_SESSION)
+
+
+def _results_folder(config: pytest.Config, options: Any) -> Path | None:
+    """Where results go; None where none are asked for, and in sessions that conclude nothing."""
+    value, base = option(config, options, "release_gate_results")
+    if not value or judges_nothing(config, options):
+        return None
+    return Path(os.path.abspath(base / value))
+
+
+def _replace_old(results: Path) -> None:
+    """From here on until the end the evidence says HOLD, so that a crash leaves no old PASS behind.
+
+    The evidence first, naming the old files: if this process is killed here, the next one knows what to remove.
+    """
+    old = files.earlier(results)
+    content = reporters.files_undecided("running", [_RUNNING], {}, old)
+    written: list[str] = []
+    try:
+        files.write_all(results, dict(reversed(content.items())))
+        written += content
+    finally:  # where there is no place for a new decision, the old one goes all the same
+        files.remove(results, [path for path in old if path not in written])
+
+
+def print_lines(lines: Sequence[str]) -> None:
+    """For sessions without a terminal reporter, on whatever encoding standard output has."""
+    encoding = sys.stdout.encoding or "ascii"
+    for line in lines:
+        print(line.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
