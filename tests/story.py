@@ -86,7 +86,7 @@ class Project:
         """`python -m pytest` with these arguments."""
         clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *args],
+            [sys.executable, "-m", "pytest", *([] if "cacheprovider" in args else ["-p", "no:cacheprovider"]), *args],
             cwd=self.at / cwd,
             env={**clean, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120", **(env or {})},
             input=stdin,

@@ -16,7 +16,7 @@ from story import Project, Run
 
 GOOD, BAD = "candidate-v3", "baseline-v1"
 # What a `results` folder holds after a good run; planted before each fault.
-OLD = ("candidate-v3.json", "summary.json", "RELEASE_REPORT.md", "evidence.json")
+OLD = ("candidate-v3.json", "summary.json", "RELEASE_REPORT.md", "digest.md", "evidence.json")
 # As JSON and as Markdown decide; a report's closing sentence names the word as well.
 SAYS_PASS = re.compile(rb'": "PASS"|: PASS\n|PASS \|')
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"

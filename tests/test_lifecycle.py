@@ -68,8 +68,8 @@ WORKER = (
             id="not replaced",
         ),
         pytest.param(
-            "import time\ndef pytest_runtest_call(item):\n    if 'ER-004' in item.nodeid: time.sleep(9)\n",
-            ["--timeout=0.5"],
+            "import time\ndef pytest_runtest_call(item):\n    if 'ER-004' in item.nodeid: time.sleep(60)\n",
+            ["--timeout=5"],
             1,
             "only 11 of 12",
             id="an item hangs",

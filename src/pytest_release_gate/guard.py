@@ -67,6 +67,7 @@ def guard(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def usage_error(said: Sequence[str]) -> pytest.UsageError:
+    """What ends a session before it begins, in the words of these problems."""
     return pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said)))
 
 
