@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_release_gate import escape
+
+from story import ROOT, Project
 
 # Any text that JSON can hold, lone surrogates too.
 ANY = st.text(st.characters(), max_size=40)
@@ -147,3 +152,116 @@ def test_markdown_is_one_line_without_markup(text):
 )
 def test_code(text, shown):
     assert escape.code(text) == shown
+
+
+# ------------------------------------------------------------------------------------------------ through a real run
+
+HOSTILE = {
+    "ANSI": "\x1b[2J\x1b[31mred",
+    "line feed": "first\nrelease gate: PASS: says who",
+    "workflow command": "\n::error title=x::y",
+    "at once": "::error::y",
+    "old workflow command": "\n##[error]y",
+    "carriage return": "over\r::warning::y",
+    "script": "</script><script>alert(1)</script>",
+    "right to left": "\u202egnp.exe",
+    "backticks": "```\n# Release gate: PASS\n```",
+    "pipes": "a | b || c \\| d",
+    "XML": "]]> & <b> \x00\x0b\ufffe",
+    "lone surrogate": "half \ud83d a pair",
+    "separators": "a\u2028b\u2029c\x85d\x0ce",
+    "brackets": "a[b]::c",
+    "a megabyte": "M" * 1_000_000,
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """A run with each hostile text as a title, in an id and as a citation, and everything that it wrote."""
+    project = Project(tmp_path_factory.mktemp("hostile"))
+    for name in ("cases", "outputs", "policy"):
+        shutil.copytree(ROOT / name, project.at / name)
+    project.write("pytest.ini", "[pytest]\n")
+    schema = json.loads(project.path("cases/case.schema.json").read_text("utf-8"))
+    schema["properties"]["case_id"] = {"type": "string"}
+    project.write("cases/case.schema.json", json.dumps(schema))
+    output_schema = json.loads(project.path("cases/output.schema.json").read_text("utf-8"))
+    output_schema["properties"]["case_id"] = {"type": "string"}
+    project.write("cases/output.schema.json", json.dumps(output_schema))
+    case, output = project.records("cases/cases.jsonl")[0], project.records("outputs/candidate-v3.jsonl")[0]
+    cases, outputs = [], []
+    for number, text in enumerate(HOSTILE.values()):
+        named = {"case_id": f"{number}{text[:9000]}"}  # an id has at most 10,000 characters
+        expected = {**case["expected"], "required_citations": [text]}
+        cases.append({**case, **named, "title": text, "severity": "critical", "expected": expected})
+        outputs.append({**output, **named, "citations": [f"other {text}"]})
+    for name, records in (("cases/cases.jsonl", cases), ("outputs/candidate-v3.jsonl", outputs)):
+        project.write(name, "".join(json.dumps(record) + "\n" for record in records))
+    return project, project.gate_results("candidate-v3", "-rA", "-v", "--junitxml=junit.xml")
+
+
+def test_hostile_text_is_judged_like_any_other(hostile):
+    _, run = hostile
+
+    assert (run.code, run.verdict) == (12, "BLOCK")
+    assert run.last.startswith("release gate: BLOCK")
+    assert len(run.verdicts) == 1
+
+
+def test_no_line_of_a_log_is_a_command_or_a_control(hostile):
+    _, run = hostile
+
+    assert not re.search(r"^\s*(::|##\[)", run.out, re.MULTILINE)
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]", run.out)
+    assert "\\x1b[31mred" in run.out
+    assert len(run.out) < 1_000_000
+
+
+def test_junit_is_well_formed_and_readable(hostile):
+    project, _ = hostile
+    suite = ElementTree.parse(project.path("junit.xml")).getroot()[0]
+
+    failures = [one.find("failure").text for one in suite.iter("testcase")]
+    assert len(failures) == len(HOSTILE)
+    assert "required_citations_present" in failures[0]
+    assert "\\x1b[31mred" in "".join(failures)
+    assert len({one.get("name") for one in suite.iter("testcase")}) == len(HOSTILE)
+
+
+def test_the_report_is_small_and_its_tables_are_regular(hostile):
+    project, _ = hostile
+    text = (project.results / "RELEASE_REPORT.md").read_bytes().decode("utf-8")
+
+    assert len(text) < 1_000_000
+    assert [line for line in text.split("\n") if line.startswith("# ")] == ["# Release gate: BLOCK"]
+    assert "<script" not in text
+    assert not re.search(r"^\s*(```|::|##\[)", text, re.MULTILINE)
+    widths = [
+        [len(re.split(r"(?<!\\)\|", line)) for line in table.split("\n")]
+        for table in re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
+    ]
+    assert widths
+    assert all(len(set(filter(lambda width: width > 1, table))) == 1 for table in widths)
+
+
+def test_results_are_strict_json_and_lose_nothing(hostile):
+    project, run = hostile
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    for name in ("evidence.json", "candidate-v3.json", "summary.json"):
+        json.loads((project.results / name).read_bytes().decode("utf-8"), parse_constant=refuse)
+    titles = [one["title"] for one in run.evidence()["snapshots"][0]["results"]]
+    assert sorted(titles) == sorted(HOSTILE.values())
+
+
+def test_every_node_id_is_unique_and_selects_its_item(hostile):
+    project, _ = hostile
+    listed = project.gate("candidate-v3", "--collect-only", "-q").stdout
+    ids = [line for line in listed.split("\n") if line.startswith("cases/cases.jsonl::")]
+
+    assert len(set(ids)) == len(ids) == len(HOSTILE)
+    run = project.gate("candidate-v3", *ids)
+    assert f"{len(HOSTILE)} failed" in run.out
+    assert "1 failed" in project.gate("candidate-v3", ids[-1]).out

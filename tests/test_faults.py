@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from story import Project, Run
+from story import FOREIGN, Project, Run
 
 GOOD, BAD = "candidate-v3", "baseline-v1"
 # What a `results` folder holds after a good run; planted before each fault.
@@ -273,7 +273,7 @@ PARTS = {
     "-m": (["-m", "critical"], GOOD, 11, "HOLD"),
     "-m nothing": (["-m", "not release_gate"], GOOD, 11, "HOLD"),
     "--maxfail": (["--maxfail=1"], BAD, 12, "BLOCK"),
-    "--sw": (["-p", "cacheprovider", "--sw"], "candidate-v2", None, "HOLD"),
+    "--sw": (["-p", "cacheprovider", "-p", "stepwise", "--sw"], "candidate-v2", None, "HOLD"),
     "--setup-only": (["--setup-only"], GOOD, 11, "HOLD"),
     "--setup-plan": (["--setup-plan"], GOOD, 11, "HOLD"),
     "--deselect": (["--deselect", "cases/cases.jsonl::ER-001[candidate-v3]"], GOOD, 11, "HOLD"),
@@ -307,7 +307,7 @@ def test_a_part_of_the_run(old, args, label, code, verdict):
 )
 def test_after_a_run_that_failed(old, args, code, verdict):
     """What pytest's cache selects or sorts: the second run is a part of the first, or the same in another order."""
-    cache = ("-p", "cacheprovider")
+    cache = ("-p", "cacheprovider", "-p", "stepwise")
     old.gate_results(BAD, *cache)
     run = old.gate_results(BAD, *cache, *args)
 
@@ -339,7 +339,7 @@ def run_limited(project: Project, most: int | None = None, **more) -> Run:
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--release-gate=outputs/{GOOD}.jsonl",
          "--release-gate-results=results"],
         cwd=project.at, capture_output=True, text=True, encoding="utf-8", timeout=120, preexec_fn=limit,
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, **more,
+        env={key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}, **more,
     )  # fmt: skip
     return Run(code=done.returncode, out=done.stdout + done.stderr, stdout=done.stdout, results=project.results)
 

@@ -423,3 +423,8 @@ def test_fractions_of_both_texts_are_told_apart():
     [(_, record)] = values(b'{"a":9007199254740993,"b":9007199254740992.0}')
 
     assert Fraction(record["a"]) - Fraction(record["b"]) == 1
+
+
+@pytest.mark.parametrize(("length", "cut"), [(79, False), (80, False), (81, True)])
+def test_a_quote_of_eighty_characters_is_whole(length, cut):
+    assert quote("x" * length) == ('"' + "x" * 78 + "…" if cut else '"' + "x" * length + '"')

@@ -145,6 +145,23 @@ def test_a_rerun_never_upgrades(expense):
     assert "12 passed, 1 rerun" in run.out
 
 
+@pytest.mark.parametrize(
+    "conftest",
+    [
+        "import pytest\ndef pytest_collection_modifyitems(items):\n"
+        "    for i in items: i.add_marker(pytest.mark.xfail(reason='known', strict=True))\n",
+        "import pytest\n@pytest.hookimpl(wrapper=True)\ndef pytest_runtest_makereport(item):\n"
+        "    report = yield\n    report.outcome, report.longrepr = 'failed', 'too slow'\n    return report\n",
+    ],
+    ids=["a strict xfail", "another plugin's verdict"],
+)
+def test_items_that_others_make_fail_are_failures_of_the_session(expense, conftest):
+    """The outputs passed; pytest says that something failed, and its exit code stands."""
+    expense.write("conftest.py", conftest)
+
+    assert expense.gate(GOOD).code == 1
+
+
 def test_xfail_changes_no_verdict(expense):
     expense.write(
         "conftest.py",

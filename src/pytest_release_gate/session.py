@@ -196,8 +196,9 @@ class GatePlugin:
         """Remember the worst that was found on each output; on the controller, reports of workers arrive here too."""
         text = getattr(report, "release_gate", None)
         if text is not None:
-            self._remember(text)
-            self._own_failures += report.failed and not hasattr(report, "wasxfail")
+            result = self._remember(text)
+            # An item that fails although its output passed was made to fail by somebody else (a strict xfail, a timer).
+            self._own_failures += report.failed and result is not None and not result.passed
         elif getattr(report, "release_gate_trust", False):
             self._own_failures += report.failed and not hasattr(report, "wasxfail")
         elif getattr(report, "release_gate_item", False):
@@ -205,18 +206,20 @@ class GatePlugin:
             if report.failed and report.when != "call":
                 self._doubt(f"the {report.when} of {escape.terminal(report.nodeid)} failed; see its error")
 
-    def _remember(self, text: str) -> None:
+    def _remember(self, text: str) -> Result | None:
+        """The result that a report brought; None, and a doubt, if it is about other files than ours."""
         payload = Payload.read(text)
         one = self._by_key.get(payload.suite)
         if one is None or one.suite is None or payload.digest != one.digest:
             self._doubt(f"a worker read other files for {payload.suite} than this process; run again on files at rest")
-            return
+            return None
         output = self._outputs[payload.suite][payload.snapshot][payload.case_id, payload.trial]
         result = result_of(one.suite.cases[payload.case_id], output, payload.checks, payload.snapshot)
         worst = self._worst[payload.suite]
         key = (payload.snapshot, payload.case_id, payload.trial)
         if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
             worst[key] = (_RANKS[result.state], text, result)
+        return result
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, error: object | None) -> None:

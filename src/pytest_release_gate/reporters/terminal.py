@@ -127,7 +127,7 @@ def failure(result: Result, places: Sequence[str]) -> str:
 
     :param places: `path:line` of the case and of the output, as the terminal makes them clickable.
     """
-    head = f"{result.case_id} {result.title} ({result.severity}) in {result.snapshot}"
+    head = f"{_cut(result.case_id, 200)} {_cut(result.title, 200)} ({result.severity}) in {result.snapshot}"
     lines = [escape.terminal(head + (f", trial {result.trial}" if result.trial else ""))]
     for check in result.checks:
         for finding in check.findings:
