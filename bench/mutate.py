@@ -37,7 +37,8 @@ def sample(session: Path, each: int, seed: int) -> None:
     with sqlite3.connect(session) as database:
         kept: list[str] = []
         for (module,) in database.execute("select distinct module_path from mutation_specs order by 1").fetchall():
-            query = "select job_id, operator_name from mutation_specs where module_path = ? order by operator_name, start_pos_row, start_pos_col, occurrence"
+            order = "operator_name, start_pos_row, start_pos_col, occurrence"
+            query = f"select job_id, operator_name from mutation_specs where module_path = ? order by {order}"
             jobs = [job for job, operator in database.execute(query, (module,)) if "BitOr_" not in operator]
             kept += chance.sample(jobs, min(each, len(jobs)))
         for table in ("mutation_specs", "work_items"):
