@@ -67,6 +67,7 @@ def guard(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def usage_error(said: Sequence[str]) -> pytest.UsageError:
+    """What pytest prints, and ends with 4 for, if the gate can't start."""
     return pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said)))
 
 
