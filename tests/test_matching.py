@@ -396,3 +396,8 @@ def test_everything_contains_itself_and_more_never_breaks_a_match(value, more):
 def test_containment_is_transitive(small, middle, large):
     if contains(small, middle) and contains(middle, large):
         assert contains(small, large)
+
+
+def test_a_value_as_long_as_the_limit_is_shown_whole():
+    assert show("abc", limit=5) == '"abc"'
+    assert show("abcd", limit=5) == '"abcd …'

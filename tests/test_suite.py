@@ -204,12 +204,13 @@ def test_every_planned_trial_must_be_there(expense):
     ]
 
 
-def test_a_trial_beyond_the_plan_is_refused(expense):
+@pytest.mark.parametrize("trial", [1, 2, 10**30])
+def test_a_trial_beyond_the_plan_is_refused(expense, trial):
     _allow_trials(expense)
     records = expense.records(GOOD)
-    expense.write_records(GOOD, [*records, {**records[0], "trial": 1}])
+    expense.write_records(GOOD, [*records, {**records[0], "trial": trial}])
 
-    assert refused(expense) == [f"{GOOD}:13: trial 1 of case 'ER-001' is beyond the 1 planned (0 is the first)"]
+    assert refused(expense) == [f"{GOOD}:13: trial {trial} of case 'ER-001' is beyond the 1 planned (0 is the first)"]
 
 
 def test_trials_are_items_of_their_own(expense):
@@ -282,3 +283,18 @@ def test_a_check_of_the_callers_own_by_name(expense):
     suite = load(expense.path("policy/gate.toml"), [expense.path(GOOD)], checks={"own": own}, root=expense.at)
 
     assert conclude(suite, grade_all(suite)).decision.verdict.name == "BLOCK"
+
+
+@pytest.mark.parametrize("name", ["a.json", "z.json"])
+def test_a_schema_may_refer_to_others_in_its_folder(expense, name):
+    """They are read, digested and asserted, those that they refer to in turn as well."""
+    expense.write(f"cases/{name}", '{"$ref": "more-of-it.json"}')
+    expense.write("cases/more-of-it.json", '{"type": "integer", "minimum": 600}')
+    schema = json.loads(expense.path("cases/output.schema.json").read_text("utf-8"))
+    schema["properties"]["latency_ms"] = {"$ref": name}
+    expense.write("cases/output.schema.json", json.dumps(schema))
+    problems = refused(expense)
+
+    assert any(problem.startswith(f"{GOOD}:2: latency_ms:") for problem in problems)
+    expense.replace("cases/more-of-it.json", "600", "1")
+    assert {f"cases/{name}", "cases/more-of-it.json"} <= set(read(expense).digests)

@@ -67,7 +67,7 @@ def guard(config: pytest.Config) -> Generator[None, Any, Any]:
 
 
 def usage_error(said: Sequence[str]) -> pytest.UsageError:
-    """What ends a session before it begins, in the words of these problems."""
+    """What pytest prints, and ends with 4 for, if the gate can't start."""
     return pytest.UsageError("release gate can't start:\n" + "\n".join(terminal.problems_block(said)))
 
 
