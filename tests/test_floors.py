@@ -26,7 +26,7 @@ FLOORS = [
     {"suite", "grading"},
     {"metrics"},
     {"gate"},
-    {"pipeline", "policy_schema"},
+    {"pipeline", "policy_schema", "selftest"},
     {"reporters"},
     {"cli"},
     {"files", "discovery", "hookspecs", "custom"},

@@ -126,7 +126,7 @@ otherwise = "HOLD"
         (HEAD + "[checks]\nname = 'x'\n" + RULES, "gate.toml: 'checks' must be written as [[checks]] tables"),
         (
             HEAD + "[extra]\n" + CHECKS + RULES,
-            "the policy has no key 'extra'; there are checks, evidence, rules, suite",
+            "the policy has no key 'extra'; there are checks, evidence, rules, selftest, suite, trust",
         ),
         (HEAD + "case = 1\n" + CHECKS + RULES, "gate.toml:6: [suite] has no key 'case', did you mean 'cases'?"),
         (HEAD.replace('name = "s"\n', "") + CHECKS + RULES, "gate.toml:1: [suite] needs the key 'name'"),

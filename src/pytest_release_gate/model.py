@@ -370,6 +370,8 @@ class Policy:
     rules: tuple[Rule, ...]
     # Judged before any candidate.
     trust: tuple[Trust, ...] = ()
+    # Patterns of mutants (`citations: invent`) that no check needs to fail.
+    equivalent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="DIR",
         help="Write decision, metrics and evidence into this folder: --release-gate-results=results",
     )
+    group.addoption(
+        "--release-gate-selftest",
+        action="store_true",
+        help="Break right answers, one thing at a time, and show which of these mutants no check fails",
+    )
     parser.addini("release_gate", type="paths", default=[], help="Snapshots to judge where --release-gate is absent.")
     parser.addini("release_gate_policy", help="The policy where --release-gate-policy is absent.", default="")
     parser.addini("release_gate_results", help="The folder where --release-gate-results is absent.", default="")

@@ -34,7 +34,8 @@ _CHECK = ("name", "uses", "when", "severity")
 _RULE = ("metric", "where", "at_least", "at_most", "equals", "otherwise", "minimum_n", "allow_missing")
 BOUNDS = ("at_least", "at_most", "equals")
 WHERE = ("bucket", "severity", "tag", "version")
-_TABLES = ("suite", "evidence", "checks", "rules", "trust")
+_TABLES = ("suite", "evidence", "checks", "rules", "trust", "selftest")
+SELFTEST = ("equivalent",)
 TRUST = ("snapshot", "must", "passed", "where")
 # Arguments that the suite gives, not the policy.
 GIVEN = frozenset({"documents"})
@@ -151,7 +152,7 @@ class _Reader:
 
     def policy(self, document: Mapping[str, Any]) -> Policy | None:
         self._known(document, _TABLES, "the policy")
-        tables = {"suite": dict, "evidence": dict, "checks": list, "rules": list, "trust": list}
+        tables = {"suite": dict, "evidence": dict, "selftest": dict, "checks": list, "rules": list, "trust": list}
         for name, kind in tables.items():
             value = document.get(name, kind())
             whole = isinstance(value, kind) and (kind is dict or all(isinstance(entry, dict) for entry in value))
@@ -164,6 +165,7 @@ class _Reader:
         checks = [self._check(entry, index) for index, entry in enumerate(document.get("checks", []))]
         rules = [self._rule(entry, index) for index, entry in enumerate(document.get("rules", []))]
         trust = [self._trust(entry, index) for index, entry in enumerate(document.get("trust", []))]
+        equivalent = self._equivalent(document.get("selftest", {}))
         self._place = ("", 0)
         if not checks:
             self._complain("there is no [[checks]] entry: without a check nothing is judged, so add one")
@@ -180,6 +182,7 @@ class _Reader:
             checks=tuple(filter(None, checks)),
             rules=tuple(filter(None, rules)),
             trust=tuple(filter(None, trust)),
+            equivalent=equivalent,
         )
 
     def _suite(self, table: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,6 +217,15 @@ class _Reader:
         if valid > self._trials:
             self._complain(f"'valid_trials' of [evidence] must be at most the {self._trials} trials", "valid_trials")
         return {**fails, "trials": self._trials, "valid_trials": valid}
+
+    def _equivalent(self, table: Mapping[str, Any]) -> tuple[str, ...]:
+        self._place = ("selftest", 0)
+        self._known(table, SELFTEST, "[selftest]")
+        value = table.get("equivalent", [])
+        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
+            return tuple(value)
+        self._complain(f"'equivalent' of [selftest] must be a list of strings, found {_shown(value)}", "equivalent")
+        return ()
 
     def _trust(self, table: Mapping[str, Any], index: int) -> Trust | None:
         self._place = ("trust", index)

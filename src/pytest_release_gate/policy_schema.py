@@ -52,6 +52,7 @@ def policy_schema(checks: Mapping[str, CheckFunction], metrics: Sequence[str]) -
             {
                 "suite": _closed(suite, policy.SUITE[:4]),
                 "evidence": _closed(evidence),
+                "selftest": _closed({"equivalent": {"type": "array", "items": _TEXT}}),
                 "trust": {
                     "type": "array",
                     "items": {

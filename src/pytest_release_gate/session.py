@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_release_gate import escape, files, reporters
+from pytest_release_gate import escape, files, reporters, wording
 from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
@@ -30,6 +30,7 @@ from pytest_release_gate.model import (
 )
 from pytest_release_gate.pipeline import conclude, load_policy, together
 from pytest_release_gate.reporters import terminal
+from pytest_release_gate.selftest import SelfTest, selftest
 from pytest_release_gate.suite import Files, read_suite
 
 # A rerun never upgrades: of several results for one output the worst counts.
@@ -344,6 +345,9 @@ class GatePlugin:
 
     def _show(self, conclusion: Conclusion) -> None:
         lines = terminal.decision_block(conclusion) if conclusion.reports else []
+        if self.config.option.release_gate_selftest:
+            for one in self.collected:
+                lines += selftest_block(selftest(one.suite)) if one.suite else []
         lines += [f"  {problem}" for problem in terminal.problems_block(self._refused())]
         if conclusion.decision.verdict is Verdict.HOLD and self._deselected + self._skipped:
             lines.append(
@@ -362,3 +366,22 @@ class GatePlugin:
         reporter.section("release gate", sep="=")
         for line in lines:
             reporter.write_line(line)
+
+
+def selftest_block(found: SelfTest) -> list[str]:
+    """The kill rate of a suite's checks, per check and case, and the mutants that survived."""
+    rate = f"{found.killed / found.made:.4f}" if found.made else "no data"
+    name = escape.terminal(found.suite)
+    lines = [
+        f"selftest of {name}: kill rate {rate} ({found.killed} of {found.made} mutants, "
+        f"{found.equivalent} more are declared equivalent)"
+    ]
+    lines += [
+        f"  {escape.terminal(check)}: fails {killed} of {made}" for check, (killed, made) in found.by_check.items()
+    ]
+    weak = [f"{escape.terminal(case)} {k} of {m}" for case, (k, m) in found.by_case.items() if k < m]
+    lines += [f"  cases with survivors: {wording.few(weak, at_most=10)}"] if weak else []
+    for mutant in found.survivors[:20]:
+        lines.append(escape.terminal(f"  survivor: {mutant.names[1]}"))
+    more = len(found.survivors) - 20
+    return [*lines, f"  and {more} more survivors"] if more > 0 else lines
