@@ -257,6 +257,17 @@ def test_an_output_that_died_is_skipped_counted_apart_and_held(expense):
     assert "11 passed, 1 skipped" in run.out
 
 
+def test_a_check_that_applies_to_no_case_holds(expense):
+    idle = '[[checks]]\nname = "idle"\nuses = "decision_exact"\nwhen = { decision = ["aprove"] }\n\n[[rules]]'
+    expense.replace("policy/gate.toml", "[[rules]]", idle, 1)
+    run = expense.gate("candidate-v3")
+
+    assert (run.code, run.verdict) == (11, "HOLD")
+    assert "the check 'idle' applies to no case, so nothing was checked by it" in run.last
+    expense.replace("policy/gate.toml", "aprove", "approve")
+    assert expense.gate("candidate-v3").verdict == "PASS"
+
+
 def test_the_library_concludes_the_same_in_any_order(expense):
     suite = read(expense, GOOD, "outputs/baseline-v1.jsonl")
     results = grade_all(suite)

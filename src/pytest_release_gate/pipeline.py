@@ -31,6 +31,7 @@ from pytest_release_gate.model import (
     Result,
     Snapshot,
     State,
+    Status,
     Suite,
     TrustResult,
 )
@@ -167,7 +168,7 @@ def _report(
             suite.policy.rules,
             results,
             cases,
-            [*doubts, *fingerprint],
+            [*doubts, *fingerprint, *_idle_checks(suite, results, len(plan))],
             provenance=snapshot.provenance,
             measures=measures,
             valid_trials=suite.policy.valid_trials,
@@ -237,6 +238,16 @@ def _fingerprint_doubts(snapshot: Snapshot) -> list[str]:
     return [
         f"{len(others)} outputs name another fingerprint than the sidecar (first {others[0]}); they are of another run"
     ]
+
+
+def _idle_checks(suite: Suite, results: Sequence[Result], expected: int) -> list[str]:
+    """A check that applies to no case at all holds nothing up, so nobody may believe that it does."""
+    if len(results) < expected:
+        return []  # the rest may be what it is about, and a part is held anyway
+    busy = {check.name for result in results for check in result.checks if check.status is not Status.SKIPPED}
+    words = "applies to no case, so nothing was checked by it; mend its `when`, or remove it"
+    idle = [check.name for check in suite.policy.checks if check.when and check.name not in busy]
+    return [f"the check {name!r} {words}" for name in idle]
 
 
 def agent_view(case: Case) -> Json:
