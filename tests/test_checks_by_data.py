@@ -288,6 +288,7 @@ ONE, TWO = call("a", n=1), call("b", n=2)
         ({"defaults": {"n": 2}}, [ONE], [call("a")], "no call for the expected"),
         ({"tolerances": {"n": 0.5}}, [ONE], [call("a", n=1.5)], None),
         ({"tolerances": {"n": 0.5}}, [ONE], [call("a", n=1.6)], "no call for the expected"),
+        ({"tolerances": {"n": 0.1}}, [call("a", n=0.3)], [call("a", n=0.4)], None),
         ({"tolerances": {"n": 5}}, [ONE], [call("a", n=True)], "no call for the expected"),
         ({}, [call("a", n={"$any_of": [1, 2]})], [call("a", n=2)], None),
         ({}, [call("a", n={"$any_of": [1, 2]})], [call("a", n=3)], "no call for the expected"),

@@ -121,6 +121,7 @@ def test_at_most_twenty_problems_are_shown_then_a_count(expense):
     assert (run.code, run.verdict) == (2, "HOLD")
     assert "the evidence can't be judged as it is (24 problems):" in run.out
     assert "and 4 more problems" in run.out
+    assert "interrupted" not in run.last
     assert run.out.partition("short test summary")[0].count("is missing") == 20
 
 

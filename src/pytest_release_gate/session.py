@@ -232,8 +232,10 @@ class GatePlugin:
         if reason not in self._doubts:
             self._doubts.append(reason)
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """Ctrl-C, or somebody called `pytest.exit`."""
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Ctrl-C, somebody called `pytest.exit`, or pytest itself stops, as it does where evidence is refused."""
+        if self._refused() and isinstance(excinfo.value, pytest.Session.Interrupted):
+            return  # its problems are the reason, and running it again to its end would not help
         self._interrupted = True
         self._doubt("the run was interrupted; run it again to its end")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from pytest_release_gate.matching import MISSING, equal, look_up, show
@@ -57,6 +58,15 @@ def number(value: Any, what: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{what} must be a number, found {show(value)}")
     return value
+
+
+def near(got: int | float, wanted: int | float, most: int | float) -> bool:
+    """Whether two numbers differ by at most `most`, as the decimals that they were written as: 0.4 is 0.1 from 0.3."""
+    return abs(_exactly(got) - _exactly(wanted)) <= _exactly(most)
+
+
+def _exactly(value: int | float) -> Fraction:
+    return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 
 
 def bound(case: Case, given: float | str, what: str) -> int | float:

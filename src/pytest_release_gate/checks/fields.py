@@ -6,9 +6,18 @@ import difflib
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 
-from pytest_release_gate.checks.common import applies, bound, expectation, expected_list, listed, names, number, quoted
+from pytest_release_gate.checks.common import (
+    applies,
+    bound,
+    expectation,
+    expected_list,
+    listed,
+    names,
+    near,
+    number,
+    quoted,
+)
 from pytest_release_gate.matching import MISSING, contains, difference, equal, look_up, show
 from pytest_release_gate.model import Case, Json, Output, Reason
 from pytest_release_gate.patterns import translate
@@ -39,10 +48,6 @@ def contains_subset(case: Case, output: Output, *, field: str, expected: str) ->
         yield Reason(message=f"{field} does not contain what is expected\n{where}", expected=wanted, actual=got)
 
 
-def _exactly(value: int | float) -> Decimal:
-    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
-
-
 def number_within(
     case: Case, output: Output, *, field: str, expected: str, tolerance: float | str = 0
 ) -> Iterator[Reason]:
@@ -55,7 +60,7 @@ def number_within(
     got = look_up(output.record, field)
     if isinstance(got, bool) or not isinstance(got, int | float):
         yield Reason(message=f"expected {field} to be a number near {show(wanted)}, got {quoted(got)}", kind="missing")
-    elif abs(_exactly(got) - _exactly(wanted)) > _exactly(most):
+    elif not near(got, wanted, most):
         message = f"expected {field} {show(wanted)} ± {show(most)}, got {show(got)}"
         yield Reason(message=message, kind="wrong", expected=wanted, actual=got)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from pytest_release_gate.checks.common import called, expectation, expected_list, listed, names, number, quoted
+from pytest_release_gate.checks.common import called, expectation, expected_list, listed, names, near, number, quoted
 from pytest_release_gate.matching import assign, contains, difference, equal, look_up, show
 from pytest_release_gate.model import Case, Json, Output, Reason
 from pytest_release_gate.schema import Schema
@@ -169,7 +169,7 @@ class _Arguments:
 
     def _value(self, key: str, wanted: Json, got: Json) -> bool:
         if key in self.tolerances and not isinstance(got, bool) and isinstance(got, int | float):
-            return abs(got - number(wanted, f"the expected {key!r}")) <= self.tolerances[key]
+            return near(got, number(wanted, f"the expected {key!r}"), self.tolerances[key])
         return equal(wanted, got) if self.exact else contains(wanted, got)
 
 
