@@ -33,6 +33,7 @@ FILES = {
         {"pay": {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False}}
     ),
     "records.jsonl": '{"id": "R-1"}\n{"id": "R-2"}\n',
+    "calibration.jsonl": "",
     "case.json": '{"type": "object", "required": ["case_id"]}',
     "output.json": '{"type": "object", "required": ["case_id"]}',
 }

@@ -171,6 +171,20 @@ BAD_OUTPUTS = {
     "an error without kind": ({"error": {"message": "x"}}, "error: 'kind' is missing"),
     "an error of no kind": ({"error": {"kind": ""}}, 'error.kind: is empty; say what went wrong, such as "timeout"'),
     "a number as kind": ({"error": {"kind": 504}}, "error.kind: expected a string, found the number 504"),
+    "attempts in an object": ({"earlier_attempts": {}}, "earlier_attempts: expected an array, found an object"),
+    "an attempt of null": ({"earlier_attempts": [None]}, "earlier_attempts[0]: expected an object, found null"),
+    "an attempt that was an answer": (
+        {"earlier_attempts": [{"error": {"kind": "timeout"}}, {"decision": "deny"}]},
+        "earlier_attempts[1]: has no error, so it was an answer; record that one, not the one of a second try",
+    ),
+    "an attempt that died of nothing": (
+        {"earlier_attempts": [{"error": {}}]},
+        "earlier_attempts[0].error: 'kind' is missing",
+    ),
+    "an attempt that cost less than nothing": (
+        {"earlier_attempts": [{"error": {"kind": "x"}, "cost_usd": -1}]},
+        "earlier_attempts[0].cost_usd: -1 is less than the minimum 0",
+    ),
     "a message of null": ({"error": {"kind": "x", "message": None}}, "error.message: expected a string, found null"),
 }
 

@@ -23,13 +23,15 @@ def test_postfix_is_review_with_the_known_figures(expense: Project):
     run = expense.gate_results("deductions/postfix")
 
     assert (run.code, run.verdict) == (10, "REVIEW")
-    assert "9 failed, 48 passed" in run.out
+    assert "9 failed, 49 passed" in run.out
     rows = re.findall(r"(?m)^    (\w+) +mean pass rate (\S+) \[.*?\] \(n=(\d+)\)  pass\^3 (\S+) \[", run.out)
     assert {name: (int(n), mean, hat) for name, mean, n, hat in rows} == FIGURES
     assert "flaky (passed in some trials, not in all): D-0006, D-0011" in run.out
     assert (
-        "total cost 6.9600 USD simulated, total tokens in 1493000, total tokens out 165400, infra errors 0" in run.out
-    )
+        "total cost 6.9600 USD simulated, total tokens in 1493000, total tokens out 165400, "
+        "infra errors 0, retried 1 (n=54)"
+    ) in run.out
+    assert "trust in the judge holds: of calibration 74 of 78 verdicts are right" in run.out
     metrics = run.evidence()["snapshots"][0]["metrics"]
     assert metrics["critical_findings"]["value"] == 0
     assert metrics["pass_hat_3"]["value"] == pytest.approx(14 / 18)
@@ -56,7 +58,7 @@ def test_the_folder_means_the_candidates(expense):
 
     assert (run.code, run.verdict) == (12, "BLOCK")
     assert "snapshots: postfix, prefix\n" in run.out
-    assert "111" in run.out  # 2 × 54 outputs and 3 trust gates
+    assert "112" in run.out  # 2 × 54 outputs, 3 trust gates and the judge
 
 
 def test_with_workers_too(expense):

@@ -262,6 +262,119 @@ def test_outputs_of_another_configuration_hold(project):
     assert decision.reasons[0].startswith("2 outputs name another fingerprint than the sidecar")
 
 
+def spent(project: Project, **numbers: list[tuple[int | None, float | None]]) -> None:
+    """Latency and cost of each trial."""
+    lines = [
+        {"case_id": name, "trial": trial, "decision": KNOWN[name], "latency_ms": ms, "cost_usd": usd}
+        for name, trials in numbers.items()
+        for trial, (ms, usd) in enumerate(trials)
+    ]
+    project.write_records("outputs/s.jsonl", lines)
+
+
+def test_the_spread_over_trials_is_exact_and_has_its_n(project):
+    policy(project)
+    spent(project, A=[(100, 0.1), (250, 0.3), (200, 0.2)], B=[(50, 0.1), (50, 0.1), (50, 0.1)])
+    report = judged(project)
+    spread = {name: report.metrics[name] for name in report.metrics if "spread" in name}
+
+    assert {name: (metric.value, metric.n) for name, metric in spread.items()} == {
+        "mean_spread_latency_ms": (75, 2),
+        "max_spread_latency_ms": (150, 2),
+        "mean_spread_cost_usd": (Fraction(1, 10), 2),
+        "max_spread_cost_usd": (Fraction(1, 5), 2),
+    }
+    words = "spread over the trials of a case (largest - smallest): latency on average 75 ms unstated, at most 150 ms"
+    assert words in run(project, "s").out
+
+
+def test_a_number_that_is_missing_makes_the_spread_unknown_but_not_a_trial_that_was_lost(project):
+    policy(project, evidence="valid_trials = 2", metric="pass_hat_2")
+    spent(project, A=[(100, None), (250, 0.3), (200, 0.2)], B=[(50, 0.1), (50, 0.1), (50, 0.1)])
+    report = judged(project)
+    assert report.metrics["max_spread_cost_usd"].value is None
+    assert report.metrics["max_spread_latency_ms"].value == 150
+
+    lines = project.records("outputs/s.jsonl")
+    lines[1]["error"] = {"kind": "timeout"}
+    project.write_records("outputs/s.jsonl", lines)
+    assert judged(project).metrics["max_spread_latency_ms"].value == 100
+
+
+def test_one_trial_has_no_spread(project):
+    policy(project, trials=1, metric="pass_rate")
+    spent(project, A=[(100, 0.1)], B=[(50, 0.1)])
+
+    assert judged(project).metrics["mean_spread_latency_ms"].value is None
+
+
+def test_every_k_is_told_of_every_group(project):
+    policy(project)
+    record(project, "s", A="ppf", B="ppp")
+    report = judged(project)
+    of = {(one.name, one.group): one.value for one in report.groups}
+
+    assert of["pass_hat_2", "bucket=easy"] == of["pass_hat_2", "severity=critical"] == Fraction(1, 3)
+    assert of["pass_at_2", "bucket=easy"] == of["pass_hat_3", "bucket=hard"] == 1
+    assert len(of) == 4 * (1 + 6)
+    run(project, "s")
+    text = (project.results / "RELEASE_REPORT.md").read_text("utf-8")
+    assert "| group | mean pass rate | pass\\^2 | pass\\^3 | pass\\@2 | pass\\@3 |" in text
+
+
+def test_what_was_lost_is_told_by_kind(project):
+    policy(project, metric="mean_pass_rate", evidence="valid_trials = 1")
+    record(project, "s", A="ptt", B="ppp")
+    lines = project.records("outputs/s.jsonl")
+    lines[2]["error"]["kind"] = "rate_limit"
+    lines[3]["earlier_attempts"] = [{"error": {"kind": "timeout"}}]
+    project.write_records("outputs/s.jsonl", lines)
+    report = judged(project)
+
+    assert report.infra == {"rate_limit": 1, "timeout": 1}
+    assert report.metrics["retried"].value == 1
+    shown = run(project, "s")
+    assert "infra errors 2 (rate_limit 1, timeout 1), retried 1 (n=6)" in shown.out
+    kept = [one["actual"].get("earlier_attempts") for one in shown.evidence()["snapshots"][0]["results"]]
+    assert kept == [None, None, None, [{"error": {"kind": "timeout"}}], None, None]
+
+
+KILLS = '[[rules]]\nmetric = "mutation_kill_rate"\nat_least = {least}\notherwise = "HOLD"\n{more}'
+
+
+def test_a_rule_on_the_kill_rate_holds_graders_that_would_not_notice(project):
+    policy(project, trials=1, metric="pass_rate", more=KILLS.format(least=1, more=""))
+    project.write_records("outputs/s.jsonl", [{"case_id": name, "decision": KNOWN[name], "paid": 5} for name in KNOWN])
+    held = run(project, "s")
+    assert (held.code, held.verdict) == (11, "HOLD")
+    assert "mutation kill rate 0.5000 < 1.0000 (n=8)" in held.last
+    assert held.evidence()["snapshots"][0]["power"][0]["metric"] == "pass_rate"
+
+    unnoticed = '[selftest]\nequivalent = ["paid: *"]\n'
+    policy(project, trials=1, metric="pass_rate", more=KILLS.format(least=1, more=unnoticed))
+    assert run(project, "s").code == 0
+
+
+def test_the_kill_rate_is_not_known_where_nothing_right_is_there_or_nobody_asks(project):
+    policy(project, trials=1, metric="mean_pass_rate", least=0, more=KILLS.format(least=0, more=""))
+    record(project, "s", A="f", B="f")
+    report = judged(project)
+    assert report.decision.verdict.name == "HOLD"
+    assert report.decision.reasons[0].startswith("mutation kill rate is not known (n=0, 1 needed)")
+
+    policy(project, trials=1, metric="pass_rate")
+    record(project, "s", A="p", B="p")
+    assert judged(project).metrics["mutation_kill_rate"].value is None
+
+
+def test_the_kill_rate_is_about_the_whole_suite(project):
+    where = 'where = { bucket = "easy" }\n'
+    policy(project, trials=1, metric="pass_rate", more=KILLS.format(least=1, more=where))
+    record(project, "s", A="p", B="p")
+    with pytest.raises(PolicyError, match="'mutation_kill_rate' is about the whole suite"):
+        judged(project)
+
+
 def test_the_digest_shows_the_trials_of_a_case_side_by_side(project):
     policy(project)
     record(project, "s", A="ppf", B="ppp")

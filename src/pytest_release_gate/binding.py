@@ -12,6 +12,7 @@ from typing import Any
 from pytest_release_gate.documents import Document, of_records, read_markdown
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.jsonl import read_document, read_records
+from pytest_release_gate.judgements import Calibration, read_calibration
 from pytest_release_gate.model import Check
 from pytest_release_gate.schema import Schema, compile_schema
 
@@ -23,6 +24,7 @@ FILE_ARGUMENTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "field_schema": {"schema": "schema"},
         "tool_arguments_valid": {"tools": "tools"},
         "ids_known": {"known": "records"},
+        "judged": {"calibration": "calibration"},
     }
 )
 """Check → argument → what the file that it names holds."""
@@ -32,14 +34,14 @@ DOCUMENT_CHECKS = frozenset({"citations_exist"})
 
 
 def bind(check: Check, read: ReadFile, documents: Mapping[str, Document], problems: list[Problem]) -> Check:
-    """The same check, whose function takes a case and an output and nothing else."""
+    """The same check, whose function takes a case and an output and nothing else; its arguments hold what it reads."""
     arguments = dict(check.arguments)
     for argument, holds in FILE_ARGUMENTS.get(check.uses, {}).items():
         if argument in arguments:
             arguments[argument] = _READERS[holds](arguments[argument], read, problems)
     if check.uses in DOCUMENT_CHECKS:
         arguments["documents"] = documents
-    return replace(check, function=partial(check.function, **arguments))
+    return replace(check, arguments=arguments, function=partial(check.function, **arguments))
 
 
 def _schema(name: str, read: ReadFile, problems: list[Problem]) -> Schema | None:
@@ -81,6 +83,11 @@ def _ids(value: Any, read: ReadFile, problems: list[Problem]) -> Document:
     return of_records(record.value[key] for record in records if isinstance(record.value.get(key), str))
 
 
+def _calibration(name: str, read: ReadFile, problems: list[Problem]) -> Calibration | None:
+    found = read(name)
+    return read_calibration(read_records(*found, problems), found[1], problems) if found else None
+
+
 def document(data: bytes, path: str, problems: list[Problem]) -> Document:
     """A policy document in Markdown; one that is no UTF-8 is a problem and holds nothing."""
     try:
@@ -91,4 +98,6 @@ def document(data: bytes, path: str, problems: list[Problem]) -> Document:
         return of_records([])
 
 
-_READERS: Mapping[str, Callable[..., Any]] = MappingProxyType({"schema": _schema, "tools": _tools, "records": _records})
+_READERS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {"schema": _schema, "tools": _tools, "records": _records, "calibration": _calibration}
+)

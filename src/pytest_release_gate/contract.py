@@ -65,6 +65,7 @@ def read_output(record: Record, path: str, problems: list[Problem]) -> Output | 
         *_measure_faults(value, "latency_ms"),
         *_measure_faults(value, "cost_usd"),
         *_error_faults(value),
+        *_attempt_faults(value),
     ]
     if faults:
         problems += _problems(faults, path, record.line)
@@ -261,3 +262,20 @@ def _error_faults(value: Mapping[str, Json]) -> list[str]:
     faults = [f"error: {fault}" for fault in _absent(error, "kind")]
     faults += [f"error.{fault}" for key in ("kind", "message") for fault in _text_faults(error, key)]
     return faults or ([] if error["kind"] else ['error.kind: is empty; say what went wrong, such as "timeout"'])
+
+
+def _attempt_faults(value: Mapping[str, Json]) -> list[str]:
+    """An attempt may be made again only if it died: a retry that replaces a wrong answer would hide it."""
+    attempts = value.get("earlier_attempts", [])
+    if not isinstance(attempts, list):
+        return [f"earlier_attempts: {mistyped(attempts, ['array'])}"]
+    for index, attempt in enumerate(attempts):
+        at = f"earlier_attempts[{index}]"
+        if not isinstance(attempt, dict):
+            return [f"{at}: {mistyped(attempt, ['object'])}"]
+        if attempt.get("error") is None:
+            return [f"{at}: has no error, so it was an answer; record that one, not the one of a second try"]
+        spent = [fault for key in ("latency_ms", "cost_usd") for fault in _measure_faults(attempt, key)]
+        if faults := [*_error_faults(attempt), *spent]:
+            return [f"{at}.{fault}" for fault in faults]
+    return []

@@ -31,6 +31,7 @@ def decide(
     measures: Collection[str] = (),
     valid_trials: int = 1,
     distrust: Sequence[str] = (),
+    mutants: tuple[int, int] | None = None,
 ) -> Decision:
     """The decision on one snapshot.
 
@@ -42,8 +43,9 @@ def decide(
     :param measures: the names of the measures that the suite's checks yield.
     :param valid_trials: how many trials of a case must not be lost to infrastructure trouble.
     :param distrust: why the graders can't be trusted; then nothing that they say counts, and the verdict is HOLD.
+    :param mutants: how many mutants of right answers the checks fail, of how many, where a rule asks for it.
     """
-    asked = _Asked(results, planned, provenance or {}, measures, valid_trials)
+    asked = _Asked(results, planned, provenance or {}, measures, valid_trials, mutants)
     ended = tuple(_judge(rule, asked) for rule in (*UNWAIVABLE, *rules))
     front, own = ended[: len(UNWAIVABLE)], ended[len(UNWAIVABLE) :]
     grounds = [Ground(verdict=Verdict.HOLD, reason=doubt) for doubt in doubts]
@@ -88,6 +90,11 @@ def selected(rule: Rule | Trust, result: Result | Case) -> bool:
     return all(set(held[key]) & set(accepted) for key, accepted in rule.where.items())
 
 
+def holds(rule: Rule, value: Fraction) -> bool:
+    """Whether a value keeps a rule's bound."""
+    return _HOLDS[rule.bound](value, rule.limit)
+
+
 def worst(decisions: Iterable[Decision]) -> Verdict:
     """The worst verdict of several; HOLD if there is none, since nothing was decided."""
     return max((decision.verdict for decision in decisions), default=Verdict.HOLD)
@@ -102,6 +109,7 @@ class _Asked:
     provenance: Mapping[str, str]
     measures: Collection[str]
     valid_trials: int
+    mutants: tuple[int, int] | None
 
 
 def _judge(rule: Rule, asked: _Asked) -> RuleResult:
@@ -112,12 +120,13 @@ def _judge(rule: Rule, asked: _Asked) -> RuleResult:
         allow_missing=rule.allow_missing,
         excused=excused(results, asked.valid_trials),
         provenance=asked.provenance,
+        mutants=asked.mutants,
     )
     observed = measure(rule.metric, sample, group=rule.group, measures=asked.measures)
     best = at_best(observed, sample, rule.bound, asked.measures)
     if observed.value is None or observed.n < rule.minimum_n:
         outcome = Outcome.NO_DATA
-    elif best is not None and not _HOLDS[rule.bound](best, rule.limit):
+    elif best is not None and not holds(rule, best):
         outcome = Outcome.BROKEN
     elif sample.open and rule.metric != "coverage":
         # What is there would hold, but what is not there could still break it: already held by the rules in front.

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -27,7 +27,7 @@ from pytest_release_gate.model import (
     Status,
     Suite,
 )
-from pytest_release_gate.pipeline import trusted
+from pytest_release_gate.pipeline import trust_gates, trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
 
 MARKERS = ("release_gate", *SEVERITIES)
@@ -104,8 +104,8 @@ class CaseFile(pytest.File):
 
     def _trust_items(self) -> Iterator[TrustItem]:
         for one in self.collected:
-            for index, snapshot in enumerate(one.suite.known if one.suite else ()):
-                name = f"trust-{index + 1}[{escape.node_id(snapshot.label)}]"
+            for index, source in enumerate(trust_gates(one.suite) if one.suite else ()):
+                name = f"trust-{index + 1}[{escape.node_id(PurePosixPath(source.path).stem)}]"
                 item: TrustItem = TrustItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
                 item.set_up(one, index)
                 yield item
@@ -223,7 +223,7 @@ class TrustItem(pytest.Item):
         """
         result = trusted(self._suite, self._index)
         if result.reasons:
-            place = (self._suite.known[self._index].source.path, 1)
+            place = (trust_gates(self._suite)[self._index].path, 1)
             lines = ["the graders can't be trusted, whatever they say of others:", *result.reasons, place[0]]
             text = "\n".join(escape.terminal(line) for line in problems_block(lines))
             raise NotPassedError(text, escape.terminal(result.reasons[0])[:300], place)

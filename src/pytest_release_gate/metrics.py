@@ -11,7 +11,7 @@ from functools import partial
 from math import comb, sqrt
 from types import MappingProxyType
 
-from pytest_release_gate.model import SEVERITIES, Metric, Result, State, Status
+from pytest_release_gate.model import KILL_RATE, SEVERITIES, Metric, Result, State, Status
 
 # More digits than the sum of any doubles has, so that a sum is exact.
 _EXACT = 2000
@@ -30,6 +30,8 @@ class Sample:
     excused: int = 0
     # Unit → whether such numbers were measured or simulated.
     provenance: Mapping[str, str] = field(default_factory=dict)
+    # How many mutants of right answers the suite's checks fail, of how many; None: nobody tried.
+    mutants: tuple[int, int] | None = None
 
     @property
     def open(self) -> int:
@@ -205,6 +207,12 @@ def _infra_rate(sample: Sample) -> Measured:
     return (Fraction(sum(r.state is State.INFRA for r in sample.results), n) if n else None), n
 
 
+def _kill_rate(sample: Sample) -> Measured:
+    """About the suite, whatever the results; without a mutant it is not known."""
+    killed, made = sample.mutants or (0, 0)
+    return (Fraction(killed, made) if made else None), made
+
+
 def _tokens(key: str) -> Callable[[Sample], Measured]:
     """The sum of a whole number that outputs may record; one that lacks it and the sum is not known."""
 
@@ -238,8 +246,34 @@ def _mean(numbers: Sequence[int | float]) -> Fraction:
     return total(numbers) / len(numbers)
 
 
+def _spread(field: str, reduce: Callable[[Sequence[Fraction]], Fraction]) -> Callable[[Sample], Measured]:
+    """Reduces, over cases, the difference between the largest and the smallest number of a case's valid trials.
+
+    Not known if a case has fewer than two numbers, or more are missing than may be. n counts cases.
+    """
+
+    def measure(sample: Sample) -> Measured:
+        found: dict[str, list[int | float]] = {}
+        missing = 0
+        for result in sample.results:
+            numbers = found.setdefault(result.case_id, [])
+            number = getattr(result, field)
+            if number is not None and not result.infra:
+                numbers.append(number)
+            missing += number is None and not result.infra
+        known = found and missing <= sample.allow_missing and all(len(numbers) > 1 for numbers in found.values())
+        spreads = [exact(max(numbers)) - exact(min(numbers)) for numbers in found.values()] if known else []
+        return (reduce(spreads) if spreads else None), len(found)
+
+    return measure
+
+
 def _maximum(numbers: Sequence[int | float]) -> Fraction:
     return exact(max(numbers))
+
+
+def _average(numbers: Sequence[Fraction]) -> Fraction:
+    return sum(numbers, Fraction(0)) / len(numbers)
 
 
 def _percentile_of(field: str, percent: int) -> Callable[[Sample], Measured]:
@@ -254,6 +288,7 @@ def _counts() -> dict[str, Callable[[Result], int]]:
         "findings": lambda result: len(result.findings),
         "ungraded": lambda result: result.state is State.UNGRADED,
         "infra_errors": lambda result: result.state is State.INFRA,
+        "retried": lambda result: bool(result.actual.get("earlier_attempts")),
         "check_errors": lambda result: sum(check.status is Status.ERROR for check in result.checks),
     }
     for severity in SEVERITIES:
@@ -278,11 +313,14 @@ def _built_in() -> dict[str, Definition]:
     for severity in SEVERITIES:
         select = partial(_has_finding, severity)
         found[f"{severity}_affected_cases"] = Definition(unit="count", measure=_affected(select), growth="sum")
+    found[KILL_RATE] = Definition(unit="rate", measure=_kill_rate, growth="whole")
     found["coverage"] = Definition(unit="rate", measure=_coverage, growth="whole")
     for key, unit in (("latency_ms", "ms"), ("cost_usd", "USD")):
         found[f"mean_{key}"] = Definition(unit=unit, measure=_numbers(key, _mean))
         found[f"max_{key}"] = Definition(unit=unit, measure=_numbers(key, _maximum))
         found[f"total_{key}"] = Definition(unit=unit, measure=_numbers(key, total))
+        found[f"mean_spread_{key}"] = Definition(unit=unit, measure=_spread(key, _average))
+        found[f"max_spread_{key}"] = Definition(unit=unit, measure=_spread(key, max))
         for percent in (50, 90, 95, 99):
             found[f"p{percent}_{key}"] = Definition(unit=unit, measure=_percentile_of(key, percent))
     return found

@@ -15,6 +15,9 @@ Json = Any
 SEVERITIES = ("critical", "major", "minor")
 """From worst to mildest; the severity of a case and of a finding."""
 
+KILL_RATE = "mutation_kill_rate"
+"""The one metric that is about a suite's checks and not about an agent; it is only known where a rule asks for it."""
+
 
 class Verdict(enum.IntEnum):
     """What may happen to a snapshot; the worst broken rule decides, so the order is the meaning."""
@@ -231,9 +234,9 @@ class Metric:
     value: Fraction | None
     # How many results, or recorded numbers, it stands on.
     n: int
-    # "count", "rate" (0 to 1), "ms" or "USD".
+    # "count", "rate" (0 to 1), "ms", "USD" or "kappa" (at most 1).
     unit: str = "count"
-    # Of rates: the 95 % interval, 0 to 1; None if there is no n.
+    # Of rates and kappas: the 95 % interval; None if there is no n.
     interval: tuple[float, float] | None = None
     # Of milliseconds and US dollars: "measured", "simulated" or "unstated"; "" for what is counted.
     provenance: str = ""
@@ -268,6 +271,25 @@ class RuleResult:
     rule: Rule
     outcome: Outcome
     observed: Metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Power:
+    """What a rule over a rate would notice, and how often it would break by noise alone."""
+
+    rule: Rule
+    # How many cases the rule is about, and how many trials each has.
+    cases: int
+    trials: int
+    # The true rate that it starts from: what was observed, or a flawless one where the rule is broken.
+    start: Fraction
+    # True rate → the chance that a run of such an agent breaks the rule, 0 to 1; the first is `start` itself.
+    chances: tuple[tuple[Fraction, float], ...]
+
+    @property
+    def noise(self) -> float:
+        """The chance that a run of an agent that is no worse than this one breaks the rule."""
+        return self.chances[0][1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,7 +345,7 @@ class Check:
 class Trust:
     """What the checks must make of a snapshot whose answer is known, before they are trusted with any other."""
 
-    # The file, relative to the policy.
+    # The file, relative to the policy; of a judge the calibration set, relative to the root.
     snapshot: str
     # Which cases: as in a rule; empty: all of them.
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -334,14 +356,16 @@ class Trust:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustResult:
-    """How one of these ended."""
+    """How one of these ended, or the trial of a judge."""
 
     trust: Trust
     # Why the checks can't be trusted, a sentence each; none: they can.
     reasons: tuple[str, ...] = ()
-    # How many of the selected cases passed, and how many there are.
+    # How many of the selected cases passed, and how many there are; of a judge, how many verdicts are right.
     passed: int = 0
     n: int = 0
+    # Of a judge: precision, recall and kappa of each dimension.
+    metrics: tuple[Metric, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -441,6 +465,10 @@ class Report:
     trust: tuple[TrustResult, ...] = ()
     # Cases that passed in some trials and not in all, sorted.
     flaky: tuple[str, ...] = ()
+    # Kind of infrastructure trouble → how many results were lost to it, sorted.
+    infra: Mapping[str, int] = field(default_factory=dict)
+    # Of the rules over rates, in the order of the policy.
+    power: tuple[Power, ...] = ()
     # Sorted by case id and trial.
     results: tuple[Result, ...]
     # How many results there should be.

@@ -9,33 +9,51 @@ from __future__ import annotations
 
 import copy
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_release_gate import checks as built_in
+from pytest_release_gate.agreement import agreement, distrusted, own_judge
 from pytest_release_gate.errors import PolicyError, Problem
 from pytest_release_gate.gate import belongs, decide, selected, worst
 from pytest_release_gate.grading import grade
-from pytest_release_gate.metrics import METRICS, Sample, excused, find, flaky, measure, measured, trials_of, yielded
+from pytest_release_gate.metrics import (
+    METRICS,
+    Sample,
+    excused,
+    find,
+    flaky,
+    measure,
+    measured,
+    trials_of,
+    yielded,
+)
 from pytest_release_gate.model import (
+    KILL_RATE,
     Case,
+    Check,
     CheckFunction,
     Conclusion,
     Decision,
     Ground,
     Json,
+    Location,
     Metric,
     Policy,
+    Power,
     Report,
     Result,
     Snapshot,
     State,
     Status,
     Suite,
+    Trust,
     TrustResult,
 )
 from pytest_release_gate.policy import parse_policy
+from pytest_release_gate.power import power
+from pytest_release_gate.selftest import selftest
 from pytest_release_gate.suite import Files, read_suite
 
 
@@ -100,7 +118,8 @@ def conclude(suite: Suite, results: Iterable[Result], doubts: Sequence[str] = ()
     :raises ValueError: if there are two results for one output, or one for an output that the suite doesn't have.
     """
     by_output = _by_output(suite, results)
-    reports = tuple(_report(suite, snapshot, by_output, doubts) for snapshot in suite.snapshots)
+    mutants = _mutants(suite)
+    reports = tuple(_report(suite, snapshot, by_output, doubts, mutants) for snapshot in suite.snapshots)
     return together([Conclusion(decision=Decision(verdict=worst([])), reports=reports)], doubts)
 
 
@@ -140,22 +159,40 @@ def _by_output(suite: Suite, results: Iterable[Result]) -> dict[tuple[str, str, 
 
 
 def _report(
-    suite: Suite, snapshot: Snapshot, by_output: Mapping[tuple[str, str, int], Result], doubts: Sequence[str]
+    suite: Suite,
+    snapshot: Snapshot,
+    by_output: Mapping[tuple[str, str, int], Result],
+    doubts: Sequence[str],
+    mutants: tuple[int, int] | None,
 ) -> Report:
     plan = planned(suite)
     keys = [(snapshot.label, case.id, trial) for case, trial in plan]
     results = tuple(by_output[key] for key in keys if key in by_output)
     cases = [case for case, _ in plan]
-    everything = Sample(results=results, expected=len(plan), provenance=snapshot.provenance)
-    lost = excused(results, suite.policy.valid_trials)
-    everything = replace(everything, excused=lost)
+    everything = Sample(
+        results=results,
+        expected=len(plan),
+        excused=excused(results, suite.policy.valid_trials),
+        provenance=snapshot.provenance,
+        mutants=mutants,
+    )
     measures = sorted({name for check in suite.policy.checks for name in check.measures} | {*yielded(results)})
-    trials = range(1, suite.policy.trials + 1) if suite.policy.trials > 1 else ()
-    repeated = [f"pass_{kind}_{k}" for kind in ("hat", "at") for k in trials]
+    repeated = _over_trials(suite.policy.trials)
     names = [*METRICS, *repeated, *measures, *(f"{name}_rate" for name in measures)]
     trust = judge_trust(suite)
-    fingerprint = _fingerprint_doubts(snapshot)
+    idle = _idle_checks(suite, results, len(plan))
     others = {s.source.path for s in suite.snapshots if s is not snapshot}
+    decision = decide(
+        suite.policy.rules,
+        results,
+        cases,
+        [*doubts, *_fingerprint_doubts(snapshot), *_judge_doubts(suite, snapshot), *idle],
+        provenance=snapshot.provenance,
+        measures=measures,
+        valid_trials=suite.policy.valid_trials,
+        distrust=[reason for one in trust for reason in one.reasons],
+        mutants=mutants,
+    )
     return Report(
         suite=suite.policy.name,
         version=suite.policy.version,
@@ -164,21 +201,14 @@ def _report(
         snapshot=snapshot.label,
         source=str(snapshot.source),
         digests={path: digest for path, digest in suite.digests.items() if path not in others},
-        decision=decide(
-            suite.policy.rules,
-            results,
-            cases,
-            [*doubts, *fingerprint, *_idle_checks(suite, results, len(plan))],
-            provenance=snapshot.provenance,
-            measures=measures,
-            valid_trials=suite.policy.valid_trials,
-            distrust=[reason for one in trust for reason in one.reasons],
-        ),
+        decision=decision,
         meta=snapshot.meta,
         metrics={name: measure(name, everything, measures=measures) for name in names},
         groups=_groups(results, cases, suite.policy.trials),
         trust=trust,
         flaky=flaky(results),
+        infra=dict(sorted(Counter(result.infra for result in results if result.infra).items())),
+        power=_power(suite, decision),
         measures={name: found for name in measures if (found := measured(results, name))},
         results=results,
         expected=len(plan),
@@ -186,9 +216,30 @@ def _report(
     )
 
 
+def _over_trials(trials: int) -> list[str]:
+    """pass^k and pass@k for every k, where there are trials."""
+    return [f"pass_{kind}_{k}" for kind in ("hat", "at") for k in range(1, trials + 1)] if trials > 1 else []
+
+
+def _mutants(suite: Suite) -> tuple[int, int] | None:
+    """How many mutants of right answers the checks fail, of how many; None if no rule asks for it."""
+    if all(rule.metric != KILL_RATE for rule in suite.policy.rules):
+        return None
+    found = selftest(suite)
+    return found.killed, found.made
+
+
+def _power(suite: Suite, decision: Decision) -> tuple[Power, ...]:
+    found = (
+        power(result, sum(selected(result.rule, case) for case in suite.cases.values()), suite.policy.trials)
+        for result in decision.rules
+    )
+    return tuple(one for one in found if one is not None)
+
+
 def _groups(results: Sequence[Result], cases: Sequence[Case], trials: int) -> tuple[Metric, ...]:
     """The pass rate of each bucket, severity, tag and version, where there is more than one; with trials pass^k too."""
-    names = ("mean_pass_rate", f"pass_hat_{trials}") if trials > 1 else ("pass_rate",)
+    names = ("mean_pass_rate", *_over_trials(trials)) if trials > 1 else ("pass_rate",)
     found = []
     for field in ("bucket", "severity", "tag", "version"):
         values = sorted({value for case in cases for value in belongs(case)[field] if value})
@@ -200,13 +251,49 @@ def _groups(results: Sequence[Result], cases: Sequence[Case], trials: int) -> tu
     return tuple(found)
 
 
+def trust_gates(suite: Suite) -> tuple[Location, ...]:
+    """The files of known answers that graders have to prove themselves on: the policy's `[[trust]]`, then judges."""
+    calibrations = [check.arguments["calibration"].path for check in _judging(suite)]
+    return (*(snapshot.source for snapshot in suite.known), *(Location(path=path) for path in calibrations))
+
+
 def judge_trust(suite: Suite) -> tuple[TrustResult, ...]:
-    """What the checks make of the snapshots whose answers are known, in the order of the policy."""
-    return tuple(trusted(suite, index) for index in range(len(suite.policy.trust)))
+    """How the graders do on each of these, in this order."""
+    return tuple(trusted(suite, index) for index in range(len(trust_gates(suite))))
 
 
 def trusted(suite: Suite, index: int) -> TrustResult:
-    """What the checks make of one of them."""
+    """How the graders do on one of them."""
+    of_checks = len(suite.policy.trust)
+    if index < of_checks:
+        return _trusted_checks(suite, index)
+    return _trusted_judge(_judging(suite)[index - of_checks])
+
+
+def _judging(suite: Suite) -> list[Check]:
+    return [check for check in suite.policy.checks if check.uses == "judged"]
+
+
+def _trusted_judge(check: Check) -> TrustResult:
+    given = check.arguments
+    calibration, dimensions = given["calibration"], given["dimensions"]
+    verdicts = [known == said for name in dimensions for known, said in calibration.pairs.get(name, ())]
+    return TrustResult(
+        trust=Trust(snapshot=calibration.path),
+        reasons=tuple(distrusted(calibration, dimensions, given["precision"], given["recall"])),
+        passed=sum(verdicts),
+        n=len(verdicts),
+        metrics=tuple(metric for name in dimensions for metric in agreement(calibration, name)),
+    )
+
+
+def _judge_doubts(suite: Suite, snapshot: Snapshot) -> list[str]:
+    """A judge of the agent's own model is none."""
+    said = (own_judge(check.arguments["calibration"], snapshot.meta.get("model")) for check in _judging(suite))
+    return sorted({doubt for doubt in said if doubt})
+
+
+def _trusted_checks(suite: Suite, index: int) -> TrustResult:
     trust, snapshot = suite.policy.trust[index], suite.known[index]
     chosen = [case for case in suite.cases.values() if selected(trust, case)]
     results = [grade(case, snapshot.outputs[case.id, 0], suite.policy.checks, snapshot.label) for case in chosen]

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_release_gate.errors import PolicyError, Problem
 from pytest_release_gate.matching import show
-from pytest_release_gate.model import SEVERITIES, Check, CheckFunction, Policy, Rule, Trust, Verdict
+from pytest_release_gate.model import KILL_RATE, SEVERITIES, Check, CheckFunction, Policy, Rule, Trust, Verdict
 from pytest_release_gate.patterns import PatternError, translate
 
 UnitOf = Callable[[str, Collection[str]], str | None]
@@ -326,6 +326,8 @@ class _Reader:
             self._complain(f"{metric!r} needs more than the {planned} of [evidence]; plan them or lower k", "metric")
         otherwise = self._otherwise(table)
         where = self._where(table.get("where", {}))
+        if where and metric == KILL_RATE:
+            self._complain(f"{metric!r} is about the whole suite, not about some cases; remove 'where'", "where")
         bound, limit = self._bound(table, metric or "?", unit)
         minimum_n = self._whole(table, "minimum_n", "[[rules]]", least=1, default=1)
         allow_missing = self._whole(table, "allow_missing", "[[rules]]", least=0, default=0)
@@ -412,6 +414,7 @@ def _is_whole(value: Any) -> bool:
 _ARGUMENT_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "str": ("a string", lambda value: isinstance(value, str)),
     "Schema": ("the name of a file", lambda value: isinstance(value, str)),
+    "Calibration": ("the name of a file", lambda value: isinstance(value, str)),
     "int": ("a whole number", _is_whole),
     "int | None": ("a whole number", _is_whole),
     "float": ("a number", _is_number),

@@ -14,6 +14,7 @@ _TEXT = {"type": "string", "minLength": 1}
 _TYPES: Mapping[str, Any] = {
     "str": _TEXT,
     "Schema": _TEXT,
+    "Calibration": _TEXT,
     "int": {"type": "integer"},
     "int | None": {"type": "integer"},
     "float": {"type": "number"},

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from pytest_release_gate.grading import run_checks
 from pytest_release_gate.model import Case, Json, Output, Snapshot, Status, Suite
 
-_IDENTITY = frozenset({"case_id", "trial", "error"})
+_IDENTITY = frozenset({"case_id", "trial", "error", "earlier_attempts"})
 # Recorded once for the whole output; only a budget could notice them.
 _SPENT = frozenset({"latency_ms", "cost_usd"})
 _INVENTED = "INVENTED-1"
@@ -24,7 +24,7 @@ class Mutant:
     case_id: str
     # The field, and what was done to it: `citations: drop`.
     what: str
-    # Where: `citations[0]`.
+    # Where: `citations[0]`, `tool_calls[1] pay`, `tool_calls[1] pay.amount`.
     where: str
     record: Mapping[str, Json]
 
@@ -162,7 +162,7 @@ def _scalar_changes(value: Json, seen: Sequence[Json]) -> Iterator[tuple[str, Js
 
 def _list_changes(key: str, value: list[Json], case: Case) -> Iterator[_Change]:
     for index, item in enumerate(value):
-        where = f"{key}[{index}]"
+        where = f"{key}[{index}]" + (f" {item['name']}" if isinstance(item, dict) and "name" in item else "")
         rest_before, rest_after = value[:index], value[index + 1 :]
         yield "drop", where, rest_before + rest_after
         if isinstance(item, str):

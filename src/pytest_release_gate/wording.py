@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_HALF_EVEN, Decimal, localcontext
 from fractions import Fraction
+from pathlib import PurePosixPath
 
-from pytest_release_gate.model import Metric, Outcome, RuleResult
+from pytest_release_gate.model import Metric, Outcome, Power, Rule, RuleResult, TrustResult
 
 NO_DATA = "no data"
 
+NOISY = 0.1
+"""The chance, 0 to 1, above which a bound is said to break by noise alone."""
+
 # Unit → fewest and most digits after the point, what follows the number.
-_STYLES = {"count": (0, 0, ""), "rate": (4, 4, ""), "ms": (0, 2, " ms"), "USD": (4, 6, " USD")}
+_STYLES = {"count": (0, 0, ""), "rate": (4, 4, ""), "kappa": (4, 4, ""), "ms": (0, 2, " ms"), "USD": (4, 6, " USD")}
 _MOST_DIGITS = 40
 
 
@@ -71,8 +76,11 @@ def share(observed: Metric) -> str:
 
 def subject(result: RuleResult) -> str:
     """What the rule is about: the metric in words and, if it is not about all results, about which."""
-    group = result.rule.group
-    return name(result.rule.metric) + ("" if group == "all" else f" ({group})")
+    return _about(result.rule)
+
+
+def _about(rule: Rule) -> str:
+    return name(rule.metric) + ("" if rule.group == "all" else f" ({rule.group})")
 
 
 def _without_data(result: RuleResult) -> str:
@@ -120,6 +128,63 @@ def of(got: Fraction, out_of: Fraction | None) -> str:
     if out_of is None:
         return figure(got, "count")
     return f"{figure(got, 'count')} of {figure(out_of, 'count')}" + ("" if out_of else " (N/A)")
+
+
+def power(found: Power) -> str:
+    """What a rule over a rate would notice: `pass^3 (at least 0.7000): with 18 cases × 3 trials a fall from …`."""
+    rule = found.rule
+    (start, _), *changes = found.chances
+    asked = f"{_about(rule)} ({rule.bound.replace('_', ' ')} {figure(rule.limit, 'rate')}, else {rule.otherwise.name})"
+    size = f"with {found.cases} case{'' if found.cases == 1 else 's'}"
+    size += f" × {found.trials} trials" if found.trials > 1 else ""
+    if not changes:
+        return f"{asked}: {size} it starts from {figure(start, 'rate')} and can't get worse"
+    way = "a fall" if changes[0][0] < start else "a rise"
+    (rate, chance), *more = changes
+    told = f"to {figure(rate, 'rate')} is noticed with probability {chance:.2f}"
+    told += "".join(f", one to {figure(rate, 'rate')} with {chance:.2f}" for rate, chance in more)
+    return f"{asked}: {size} {way} from {figure(start, 'rate')} {told}"
+
+
+def noise(found: Power) -> str:
+    """A warning, if a run of an agent that is no worse than this one breaks the rule too often; "" if it doesn't."""
+    if found.noise <= NOISY:
+        return ""
+    return (
+        f"noise alone breaks it in {100 * found.noise:.0f} % of runs of an agent that is as good as this one; "
+        "add cases, or move the bound"
+    )
+
+
+def trust(found: TrustResult) -> list[str]:
+    """How the graders did on one set of known answers, and a judge on each dimension."""
+    how = "does not hold" if found.reasons else "holds"
+    known = PurePosixPath(found.trust.snapshot).stem
+    if not found.metrics:
+        return [f"trust in the graders {how}: of {known} {found.passed} of {found.n} pass"]
+    lines = [f"trust in the judge {how}: of {known} {found.passed} of {found.n} verdicts are right"]
+    by_dimension: dict[str, list[str]] = {}
+    for one in found.metrics:
+        by_dimension.setdefault(one.group, []).append(f"{one.name.removeprefix('judge_')} {share(one)}")
+    return lines + [f"  {dimension}: {', '.join(told)}" for dimension, told in by_dimension.items()]
+
+
+def spread(metrics: Mapping[str, Metric], rules: tuple[RuleResult, ...] = ()) -> str:
+    """How far the trials of a case lie apart, in latency and cost."""
+    parts = [
+        f"{what} on average {metric(metrics[f'mean_spread_{key}'], rules)}, "
+        f"at most {metric(metrics[f'max_spread_{key}'], rules)}"
+        for what, key in (("latency", "latency_ms"), ("cost", "cost_usd"))
+    ]
+    n = metrics["mean_spread_latency_ms"].n
+    return f"spread over the trials of a case (largest - smallest): {'; '.join(parts)} (n={n} cases)"
+
+
+def lost(metrics: Mapping[str, Metric], kinds: Mapping[str, int]) -> str:
+    """How many outputs infrastructure trouble cost, by kind, and how many took more than one attempt."""
+    by_kind = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+    told = metric(metrics["infra_errors"]) + (f" ({by_kind})" if by_kind else "")
+    return f"infra errors {told}, retried {metric(metrics['retried'])} (n={metrics['retried'].n})"
 
 
 def few(names: list[str], *, at_most: int = 5) -> str:

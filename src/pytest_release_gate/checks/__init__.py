@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pytest_release_gate.checks import evidence, fields, tools
+from pytest_release_gate.checks import evidence, fields, judged, tools
 from pytest_release_gate.model import CheckFunction
 
 BUILT_IN: Mapping[str, CheckFunction] = MappingProxyType(
@@ -45,10 +45,13 @@ BUILT_IN: Mapping[str, CheckFunction] = MappingProxyType(
             evidence.ids_known,
             evidence.latency_within,
             evidence.cost_within,
+            judged.judged,
         )
     }
 )
 """Name → check; read-only, a policy's `uses` is looked up here and in what the hook adds."""
 
-MEASURES: Mapping[str, tuple[str, ...]] = MappingProxyType({"facts_match": ("facts_matched",)})
+MEASURES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"facts_match": ("facts_matched",), "judged": ("judged_good",)}
+)
 """Name of a check → the measures that it yields, which rules may name as metrics."""

@@ -11,6 +11,7 @@ from pytest_release_gate.model import (
     Json,
     Location,
     Metric,
+    Power,
     Report,
     Result,
     RuleResult,
@@ -89,8 +90,16 @@ def _snapshot(report: Report) -> Json:
         },
         "meta": dict(report.meta),
         "flaky": list(report.flaky),
+        "infra": dict(report.infra),
+        "power": [_power(one) for one in report.power],
         "trust": [
-            {"snapshot": one.trust.snapshot, "passed": one.passed, "n": one.n, "reasons": list(one.reasons)}
+            {
+                "snapshot": one.trust.snapshot,
+                "passed": one.passed,
+                "n": one.n,
+                "reasons": list(one.reasons),
+                "metrics": [{"metric": m.name, "dimension": m.group, **_metric(m)} for m in one.metrics],
+            }
             for one in report.trust
         ],
         "results": [_result(result) for result in report.results],
@@ -116,6 +125,21 @@ def _rule(result: RuleResult) -> Json:
         "allow_missing": rule.allow_missing,
         "outcome": result.outcome.value,
         "observed": _metric(result.observed),
+    }
+
+
+def _power(power: Power) -> Json:
+    """In the order of the rules over rates; every chance is that of a run breaking the rule."""
+    return {
+        "metric": power.rule.metric,
+        "where": {key: list(values) for key, values in power.rule.where.items()},
+        "bound": power.rule.bound,
+        "limit": number(power.rule.limit, "rate"),
+        "cases": power.cases,
+        "trials": power.trials,
+        "start": number(power.start, "rate"),
+        "chances": [{"rate": number(rate, "rate"), "chance": chance} for rate, chance in power.chances],
+        "method": "exact binomial over cases",
     }
 
 

@@ -87,6 +87,9 @@ def _section(report: Report, budget: int) -> str:
     for name, (got, of) in report.measures.items():
         lines += [f"{_text(wording.name(name))}: {wording.of(got, of)}", ""]
     lines += _groups(report)
+    lines += _repeated(report)
+    lines += _trust(report)
+    lines += _power(report)
     lines += _missing(report)
     lines += _failed([result for result in report.results if not result.passed], budget)
     return "\n".join(lines)
@@ -94,9 +97,12 @@ def _section(report: Report, budget: int) -> str:
 
 def _groups(report: Report) -> list[str]:
     """Rates by group, each with its 95 % interval and n; a column for each metric."""
-    names = list(dict.fromkeys(one.name for one in report.groups))
+    # With k = 1 both are the mean pass rate, unless trials are lost.
+    names = [one for one in dict.fromkeys(one.name for one in report.groups) if not one.endswith("_1")]
     rows: dict[str, list[str]] = {}
     for one in report.groups:
+        if one.name not in names:
+            continue
         rows.setdefault(_text(one.group), []).append(wording.share(one))
     if not rows:
         return []
@@ -104,6 +110,39 @@ def _groups(report: Report) -> list[str]:
     shown = [overall, *([group, *cells] for group, cells in list(rows.items())[:_MOST_CASES])]
     table = _rows(["group", *(_text(wording.name(name)) for name in names)], shown)
     return [table, "Intervals: Wilson, 95 %, over cases.", ""]
+
+
+def _repeated(report: Report) -> list[str]:
+    """What trials show: flaky cases, how far they lie apart, what was lost."""
+    if not any(name.startswith("pass_hat_") for name in report.metrics):
+        return []
+    lines = [wording.spread(report.metrics, report.decision.rules)]
+    if report.flaky:
+        flaky = [_text(case_id) for case_id in report.flaky]
+        lines.append(f"Flaky, passed in some trials and not in all: {wording.few(flaky, at_most=20)}.")
+    return [*(part for line in lines for part in (line, "")), *[_text(wording.lost(report.metrics, report.infra)), ""]]
+
+
+def _trust(report: Report) -> list[str]:
+    """How the graders did on what is known."""
+    lines = []
+    for one in report.trust:
+        first, *more = wording.trust(one)
+        lines += [f"- {_text(first)}", *(f"  - {_text(line.strip())}" for line in more)]
+        lines += [f"  - {_text(reason)}" for reason in one.reasons[:_MOST_CASES]]
+    return [*lines, ""] if lines else []
+
+
+def _power(report: Report) -> list[str]:
+    """What each rule over a rate would notice, and which of them noise alone breaks."""
+    if not report.power:
+        return []
+    lines = ["What these rules would notice:", ""]
+    for power in report.power[:_MOST_CASES]:
+        lines.append(f"- {_text(wording.power(power))}")
+        if warning := wording.noise(power):
+            lines.append(f"  - **Warning:** {_text(warning)}")
+    return [*lines, "", "Method: exact binomial over cases; the trials of a case count as one outcome.", ""]
 
 
 def _missing(report: Report) -> list[str]:

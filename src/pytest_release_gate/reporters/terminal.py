@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 from pytest_release_gate import escape, wording
 from pytest_release_gate.model import SEVERITIES, Conclusion, Decision, Report, Result, State, Status, Verdict
@@ -32,6 +31,7 @@ def decision_block(conclusion: Conclusion) -> list[str]:
         for name, (got, of) in report.measures.items():
             lines.append(f"  {label}: {escape.terminal(wording.name(name))} {wording.of(got, of)}")
         lines += _repeated(report)
+        lines += [f"  {label}: {escape.terminal(line)}" for one in report.trust for line in wording.trust(one)]
         if report.decision.verdict is not Verdict.PASS:
             lines += _why(report)
     return lines
@@ -48,7 +48,7 @@ def _repeated(report: Report) -> list[str]:
     rows = {"overall": [metrics[name] for name in names]}
     for metric in report.groups:
         field, _, value = metric.group.partition("=")
-        if field == "bucket":
+        if field == "bucket" and metric.name in names:
             rows.setdefault(escape.terminal(value), []).append(metric)
     width = max(map(len, rows))
     for name, found in rows.items():
@@ -57,15 +57,16 @@ def _repeated(report: Report) -> list[str]:
     if report.flaky:
         names_of = [escape.terminal(case_id) for case_id in report.flaky]
         lines.append(f"  {label}: flaky (passed in some trials, not in all): {wording.few(names_of, at_most=10)}")
-    for trusted in report.trust:
-        how = "holds" if not trusted.reasons else "does not hold"
-        known = escape.terminal(PurePosixPath(trusted.trust.snapshot).stem)
-        lines.append(f"  {label}: trust in the graders {how}: of {known} {trusted.passed} of {trusted.n} pass")
     spent = ", ".join(
         f"{wording.name(name)} {wording.metric(metrics[name])}"
-        for name in ("total_cost_usd", "total_tokens_in", "total_tokens_out", "infra_errors")
+        for name in ("total_cost_usd", "total_tokens_in", "total_tokens_out")
     )
-    return [*lines, f"  {label}: {spent}"]
+    lost = escape.terminal(wording.lost(metrics, report.infra))
+    return [
+        *lines,
+        f"  {label}: {spent}, {lost}",
+        f"  {label}: {wording.spread(metrics, report.decision.rules)}",
+    ]
 
 
 def _row(report: Report) -> tuple[str, ...]:
