@@ -113,10 +113,10 @@ class _Asked:
 
 
 def _judge(rule: Rule, asked: _Asked) -> RuleResult:
-    results = [result for result in asked.results if selected(rule, result)]
+    results = [result for result in asked.results if selected(rule, result)] if rule.where else asked.results
     sample = Sample(
         results=results,
-        expected=sum(selected(rule, case) for case in asked.planned),
+        expected=sum(selected(rule, case) for case in asked.planned) if rule.where else len(asked.planned),
         allow_missing=rule.allow_missing,
         excused=excused(results, asked.valid_trials),
         provenance=asked.provenance,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from math import comb, sqrt
 from types import MappingProxyType
 
@@ -17,7 +18,7 @@ from pytest_release_gate.model import KILL_RATE, SEVERITIES, Metric, Result, Sta
 _EXACT = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Sample:
     """The results that a metric is taken over."""
 
@@ -33,7 +34,17 @@ class Sample:
     # How many mutants of right answers the suite's checks fail, of how many; None: nobody tried.
     mutants: tuple[int, int] | None = None
 
-    @property
+    @cached_property
+    def trials(self) -> Mapping[str, list[bool]]:
+        """Case id → whether each of its judged trials passed."""
+        return by_case(self.results)
+
+    @cached_property
+    def tally(self) -> Mapping[tuple[int, int], int]:
+        """(Passed, judged) trials → how many cases have so many: all that pass^k and pass@k need to know."""
+        return Counter((sum(trials), len(trials)) for trials in self.trials.values())
+
+    @cached_property
     def open(self) -> int:
         """How many results are not known: not there, not graded, or lost to infrastructure trouble."""
         judged = sum(result.state in (State.PASSED, State.FAILED) for result in self.results)
@@ -155,8 +166,9 @@ def flaky(results: Iterable[Result]) -> tuple[str, ...]:
 
 
 def _flaky(sample: Sample) -> Measured:
-    n = len(by_case(sample.results))
-    return (Fraction(len(flaky(sample.results))) if n else None), n
+    n = len(sample.trials)
+    unsteady = sum(cases for (passed, judged), cases in sample.tally.items() if 0 < passed < judged)
+    return (Fraction(unsteady) if n else None), n
 
 
 def pass_hat(passed: int, trials: int, k: int) -> Fraction | None:
@@ -180,9 +192,11 @@ def _over_cases(estimate: Callable[[int, int, int], Fraction | None], k: int) ->
     """The mean over cases; with one case of too few valid trials it is not known: a lower k is another question."""
 
     def measure(sample: Sample) -> Measured:
-        values = [estimate(sum(trials), len(trials), k) for trials in by_case(sample.results).values()]
-        known = [value for value in values if value is not None]
-        return (sum(known, Fraction(0)) / len(values) if values and len(known) == len(values) else None), len(values)
+        n = len(sample.trials)
+        if not n or any(judged < k for _, judged in sample.tally):
+            return None, n
+        values = ((estimate(*trials, k) or Fraction(0)) * cases for trials, cases in sample.tally.items())
+        return sum(values, Fraction(0)) / n, n
 
     return measure
 
@@ -379,7 +393,7 @@ def measure(name: str, sample: Sample, *, group: str = "all", measures: Collecti
         raise KeyError(name)
     value, n = definition.measure(sample)
     provenance = sample.provenance.get(definition.unit, "")
-    cases = len([trials for trials in by_case(sample.results).values() if trials]) if "pass_" in name else 0
+    cases = len([trials for trials in sample.trials.values() if trials]) if "pass_" in name else 0
     interval = wilson(value, cases) if cases and value is not None and definition.unit == "rate" else None
     return Metric(
         name=name, group=group, value=value, n=n, unit=definition.unit, interval=interval, provenance=provenance
