@@ -224,3 +224,43 @@ def test_an_exception_whose_text_breaks_is_still_only_a_broken_check():
     result = grade(case(), output(), [Check(name="c", uses="c", function=check)], "snap")
 
     assert result.checks[0].findings[0].message == "the check broke: NastyError: (its message can't be read)"
+
+
+@pytest.mark.parametrize(("lines", "left"), [(7, 0), (8, 1), (12, 9)])
+def test_the_difference_of_two_documents_is_short_and_counts_what_it_leaves_out(lines, left):
+    """Three rows of heading, one line of context on each side, and each changed line twice."""
+    wanted = ["same", "near", *(f"was {n}" for n in range(lines)), "near", "same"]
+    got = ["same", "near", *(f"is {n}" for n in range(lines)), "near", "same"]
+    given = {"x": "\n".join(wanted)}, {"x": "\n".join(got)}
+    (message,) = said(fields.document_exact, *given, field="x", expected="x")
+    first, *rows = message.split("\n")
+
+    assert first == "x differs"
+    assert rows[:4] == ["--- expected", "+++ actual", f"@@ -2,{lines + 2} +2,{lines + 2} @@", " near"]
+    assert rows[20:] == ([f"… and {left} more lines"] if left else [])
+    assert len(rows[:20]) == min(20, 5 + 2 * lines)
+
+
+@pytest.mark.parametrize(("record", "actual"), [({"x": 2}, 2), ({"x": None}, None), ({}, None)])
+@pytest.mark.parametrize("check", [fields.equals, fields.document_exact])
+def test_what_was_expected_and_what_came_can_be_compared(check, record, actual):
+    (reason,) = check(case(expected={"x": 1}), output(record=record), field="x", expected="x")
+
+    assert (reason.expected, reason.actual) == (1, actual)
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "made", "wrong"),
+    [(1, 1, 1, False), (2, 3, 2, False), (2, 3, 3, False), (2, 3, 1, True), (2, 3, 4, True), (2, None, 9, False)],
+)
+def test_tool_call_count_at_its_bounds(least, most, made, wrong):
+    record = {"tool_calls": [call()] * made}
+
+    assert bool(said(tools.tool_call_count, {}, record, tool="pay", at_least=least, at_most=most)) is wrong
+
+
+@pytest.mark.parametrize(("count", "more"), [(4, ""), (5, ""), (6, " and 1 more"), (9, " and 4 more")])
+def test_a_long_list_of_calls_is_cut_and_counted(count, more):
+    (message,) = said(tools.tool_calls_match, {"tool_calls": [call("x")]}, {"tool_calls": [call("y")] * count})
+
+    assert message.endswith(", ".join(["y({})"] * min(5, count)) + more)

@@ -194,3 +194,37 @@ def test_a_rate_is_compared_unrounded(n, passed, limit):
     expected = "PASS" if Fraction(passed, n) >= limit else "BLOCK"
 
     assert verdict([rule("pass_rate", at_least=limit)], found) == expected
+
+
+def test_in_a_part_only_the_rule_on_coverage_itself_can_hold():
+    found = results("pp", severity="major")
+    rules = [
+        rule("pass_rate", at_least=0),
+        rule("affected_cases", at_most=9),
+        rule("check_errors", at_most=0),
+        rule("coverage", at_least="0.5"),
+        rule("coverage", at_least="0.9"),
+    ]
+    decision = decide(rules, found, plan(found, case("X")))
+
+    assert [one.outcome.value for one in decision.rules] == ["no data", "no data", "no data", "held", "broken"]
+    assert [one.outcome.value for one in decision.front] == ["broken", "no data", "no data"]
+    assert len(decision.grounds) == 2
+
+
+def test_what_is_missing_or_malformed_is_said_of_coverage_and_of_nothing_else():
+    found = [result("A", "f", recorded=False), result("B", "e"), result("C", "s")]
+    decision = decide([NINETY], found, plan(found))
+
+    assert decision.reasons[:3] == (
+        "pass rate 0.0000 < 0.9000 (n=1)",
+        "1 of 3 outputs are missing or malformed; record them and run again",
+        "1 of the checks broke on an output; mend the check and run again",
+    )
+    assert decision.reasons[3].startswith("2 of 3 outputs were not graded")
+    part = decide([NINETY], found, plan(found, case("X")))
+    assert "only 2 of 4 outputs were judged; a part of the evidence decides nothing: run them all" in part.reasons
+
+
+def test_no_case_at_all_is_one_reason():
+    assert decide([NINETY], [], []).reasons == ("there are no cases; an empty suite decides nothing: add cases",)

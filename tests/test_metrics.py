@@ -171,3 +171,24 @@ def test_the_percentiles_that_every_report_has():
     named = {name for name in METRICS if name.endswith("_latency_ms") and "spread" not in name}
 
     assert named == {f"{which}_latency_ms" for which in ("mean", "max", "total", "p50", "p90", "p95", "p99")}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "allowed", "known"),
+    [
+        ([5, 7, None, None], 0, False),
+        ([5, 7, None, None], 1, False),
+        ([5, 7, None, None], 2, True),
+        ([5, None, None, None], 2, False),
+        ([5, None, None, None], 3, True),
+        ([None, None], 2, False),
+    ],
+)
+def test_how_many_numbers_may_be_missing(numbers, allowed, known):
+    found = [result(f"C{n}", "p", latency_ms=ms) for n, ms in enumerate(numbers)]
+    sample = Sample(results=found, expected=len(found), allow_missing=allowed)
+
+    assert (measure("max_latency_ms", sample).value is not None) is known
+    tokens = [result(f"C{n}", "p", actual={"tokens_in": ms} if ms else {}) for n, ms in enumerate(numbers)]
+    sample = Sample(results=tokens, expected=len(tokens), allow_missing=allowed)
+    assert (measure("total_tokens_in", sample).value is not None) is known

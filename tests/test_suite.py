@@ -310,3 +310,20 @@ def test_a_schema_may_refer_to_others_in_its_folder(expense, name):
     assert any(problem.startswith(f"{GOOD}:2: latency_ms:") for problem in problems)
     expense.replace("cases/more-of-it.json", "600", "1")
     assert {f"cases/{name}", "cases/more-of-it.json"} <= set(read(expense).digests)
+
+
+def test_one_label_is_one_snapshot(expense):
+    """The library is asked directly; a session looks at labels before it gets here."""
+    other = expense.write("elsewhere/candidate-v3.jsonl", expense.path("outputs/candidate-v3.jsonl").read_text("utf-8"))
+    path, policy = expense.path("outputs/candidate-v3.jsonl"), expense.path("policy/gate.toml")
+
+    assert len(load(policy, [path, path], root=expense.at).snapshots) == 1
+    with pytest.raises(PolicyError, match=r"has the same label as outputs/candidate-v3\.jsonl: rename one of them"):
+        load(policy, [path, other], root=expense.at)
+
+
+@pytest.mark.parametrize(("text", "line"), [(b"\xff", 1), (b"\n\xff", 2), (b"\n\n[suite]\xff", 3)])
+def test_the_line_of_a_byte_that_is_no_utf_8(expense, text, line):
+    expense.path("policy/gate.toml").write_bytes(text)
+    with pytest.raises(PolicyError, match=f"policy/gate.toml:{line}: is not UTF-8"):
+        load(expense.path("policy/gate.toml"), [expense.path("outputs/candidate-v3.jsonl")], root=expense.at)

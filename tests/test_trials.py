@@ -449,6 +449,7 @@ def test_excused_and_flaky():
     assert flaky([*trials, lost]) == ("A",)
     assert excused([*trials, lost], 2) == 1
     assert excused([*trials, lost], 3) == 0
+    assert excused([*trials, lost], 1) == 1
     assert rule("pass_hat_2", at_least=0).metric == "pass_hat_2"
     assert len(plan(trials)) == 2
 
