@@ -26,7 +26,8 @@ def suite(at: Path, count: int, *, fail: bool) -> None:
         (at / name).mkdir(parents=True, exist_ok=True)
     for name in ("cases/case.schema.json", "cases/output.schema.json", "policy/gate.toml", "policy/POLICY.md"):
         text = (ROOT / name).read_text("utf-8")
-        (at / name).write_text(text.replace("^ER-[0-9]{3}$", "^ER-[0-9]+$"), "utf-8")
+        text = text.replace("^ER-[0-9]{3}$", "^ER-[0-9]{6}$").replace('"maxLength": 6', '"maxLength": 9')
+        (at / name).write_text(text, "utf-8")
     for source, target in (
         ("cases/cases.jsonl", "cases/cases.jsonl"),
         ("outputs/candidate-v3.jsonl", "outputs/s.jsonl"),
@@ -34,7 +35,7 @@ def suite(at: Path, count: int, *, fail: bool) -> None:
         lines = [json.loads(line) for line in (ROOT / source).read_text("utf-8").split("\n") if line]
         with (at / target).open("w", encoding="utf-8") as file:
             for index in range(count):
-                record = {**lines[index % len(lines)], "case_id": f"ER-{index}"}
+                record = {**lines[index % len(lines)], "case_id": f"ER-{index:06}"}
                 if fail and "decision" in record:
                     record["decision"] = "approve" if record["decision"] != "approve" else "reject"
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")

@@ -32,6 +32,10 @@ class Problem:
         return f"{place}: {self.message}" if place else self.message
 
 
+# More are counted, in what an exception says; `problems` holds them all.
+_MOST = 20
+
+
 class GateError(Exception):
     """The base of all exceptions that this package raises on purpose."""
 
@@ -44,7 +48,9 @@ class _ProblemsError(GateError):
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(map(str, self.problems)))
+        shown = [str(problem) for problem in self.problems[:_MOST]]
+        more = len(self.problems) - _MOST
+        super().__init__("\n".join([*shown, f"and {more} more problems"] if more > 0 else shown))
 
 
 class PolicyError(_ProblemsError):
