@@ -97,10 +97,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One line of a snapshot: what the agent did on one case, in one trial."""
+    """One line of a snapshot: what the agent did on one case, in one trial (0, 1, …)."""
 
     case_id: str
-    # 0, 1, …
     trial: int = 0
     # The whole line as it was recorded.
     record: Mapping[str, Json]
@@ -272,10 +271,9 @@ class RuleResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """One reason for a verdict: a broken rule, or something that is missing."""
+    """One reason for a verdict, in a sentence: a broken rule, or something that is missing."""
 
     verdict: Verdict
-    # A sentence.
     reason: str
 
 
@@ -428,6 +426,8 @@ class Report:
     source: str
     # Relative path → "sha256:…" of everything that was read.
     digests: Mapping[str, str]
+    # Registered name → measures of the checks that no digest covers: those that are not built in.
+    own_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decision: Decision
     # What the snapshot's sidecar says.
     meta: Mapping[str, Json] = field(default_factory=dict)
@@ -456,3 +456,5 @@ class Conclusion:
     decision: Decision
     # Sorted by suite folder and label.
     reports: tuple[Report, ...]
+    # Reasons to hold that no result shows: an interruption, a lost worker.
+    doubts: tuple[str, ...] = ()

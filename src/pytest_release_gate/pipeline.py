@@ -34,6 +34,7 @@ from pytest_release_gate.model import (
     Status,
     Suite,
     TrustResult,
+    Verdict,
 )
 from pytest_release_gate.policy import parse_policy
 from pytest_release_gate.suite import Files, read_suite
@@ -83,24 +84,49 @@ def load_policy(source: Path, files: Files, checks: Mapping[str, CheckFunction])
     )
 
 
-def grade_all(suite: Suite) -> tuple[Result, ...]:
-    """Grade every output of every snapshot, in order of label, case id and trial."""
+Key = tuple[str, str, int]
+"""Which output: the label of its snapshot, its case id, its trial."""
+
+
+def outputs_of(suite: Suite) -> tuple[Key, ...]:
+    """Every output of every snapshot, in order of label, case id and trial."""
+    return tuple((snapshot.label, *key) for snapshot in suite.snapshots for key in sorted(snapshot.outputs))
+
+
+def grade_outputs(suite: Suite, keys: Iterable[Key]) -> tuple[Result, ...]:
+    """Grade these outputs, in the given order. Pure; suite, keys and results can be pickled, so any engine may spread it.
+
+    :raises KeyError: for an output that the suite doesn't have.
+    """
+    outputs = {snapshot.label: snapshot.outputs for snapshot in suite.snapshots}
     return tuple(
-        grade(suite.cases[case_id], output, suite.policy.checks, snapshot.label)
-        for snapshot in suite.snapshots
-        for (case_id, _), output in sorted(snapshot.outputs.items())
+        grade(suite.cases[case_id], outputs[label][case_id, trial], suite.policy.checks, label)
+        for label, case_id, trial in keys
     )
 
 
-def conclude(suite: Suite, results: Iterable[Result], doubts: Sequence[str] = ()) -> Conclusion:
+def grade_all(suite: Suite) -> tuple[Result, ...]:
+    """Grade every output of every snapshot, in order of label, case id and trial."""
+    return grade_outputs(suite, outputs_of(suite))
+
+
+def conclude(
+    suite: Suite,
+    results: Iterable[Result],
+    doubts: Sequence[str] = (),
+    *,
+    trust: Sequence[TrustResult] | None = None,
+) -> Conclusion:
     """One report for each snapshot, and the worst of their verdicts.
 
     :param results: those that `grade` made, in any order; what is missing is missed, what is foreign raises.
     :param doubts: reasons to hold that no result shows, e.g. that the run was interrupted.
+    :param trust: how the suite's trust gates ended, if that is known; they are judged otherwise.
     :raises ValueError: if there are two results for one output, or one for an output that the suite doesn't have.
     """
     by_output = _by_output(suite, results)
-    reports = tuple(_report(suite, snapshot, by_output, doubts) for snapshot in suite.snapshots)
+    trusted_as = judge_trust(suite) if trust is None else tuple(trust)
+    reports = tuple(_report(suite, snapshot, by_output, doubts, trusted_as) for snapshot in suite.snapshots)
     return together([Conclusion(decision=Decision(verdict=worst([])), reports=reports)], doubts)
 
 
@@ -119,7 +145,21 @@ def together(conclusions: Sequence[Conclusion], doubts: Sequence[str] = ()) -> C
     ]
     if not reports:
         grounds = [Ground(verdict=verdict, reason=doubt) for doubt in doubts or ["nothing was judged"]]
-    return Conclusion(decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports)
+    return Conclusion(
+        decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports, doubts=tuple(doubts)
+    )
+
+
+def at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
+    """The same conclusion, held for these reasons if there are any that it does not know yet."""
+    known = conclusion.decision.reasons
+    new = [Ground(verdict=Verdict.HOLD, reason=r) for r in reasons if not any(k.endswith(r) for k in known)]
+    if not new:
+        return conclusion
+    verdict = max(conclusion.decision.verdict, Verdict.HOLD)
+    before = [ground for ground in conclusion.decision.grounds if ground.verdict is verdict]
+    grounds = (*before, *new) if verdict is Verdict.BLOCK else (*new, *before)
+    return replace(conclusion, decision=Decision(verdict=verdict, grounds=grounds))
 
 
 def planned(suite: Suite) -> tuple[tuple[Case, int], ...]:
@@ -127,9 +167,9 @@ def planned(suite: Suite) -> tuple[tuple[Case, int], ...]:
     return tuple((case, trial) for case in suite.cases.values() for trial in range(suite.policy.trials))
 
 
-def _by_output(suite: Suite, results: Iterable[Result]) -> dict[tuple[str, str, int], Result]:
+def _by_output(suite: Suite, results: Iterable[Result]) -> dict[Key, Result]:
     known = {(s.label, case.id, trial) for s in suite.snapshots for case, trial in planned(suite)}
-    found: dict[tuple[str, str, int], Result] = {}
+    found: dict[Key, Result] = {}
     for result in results:
         key = (result.snapshot, result.case_id, result.trial)
         if key in found or key not in known:
@@ -140,7 +180,11 @@ def _by_output(suite: Suite, results: Iterable[Result]) -> dict[tuple[str, str, 
 
 
 def _report(
-    suite: Suite, snapshot: Snapshot, by_output: Mapping[tuple[str, str, int], Result], doubts: Sequence[str]
+    suite: Suite,
+    snapshot: Snapshot,
+    by_output: Mapping[Key, Result],
+    doubts: Sequence[str],
+    trust: tuple[TrustResult, ...],
 ) -> Report:
     plan = planned(suite)
     keys = [(snapshot.label, case.id, trial) for case, trial in plan]
@@ -153,7 +197,6 @@ def _report(
     trials = range(1, suite.policy.trials + 1) if suite.policy.trials > 1 else ()
     repeated = [f"pass_{kind}_{k}" for kind in ("hat", "at") for k in trials]
     names = [*METRICS, *repeated, *measures, *(f"{name}_rate" for name in measures)]
-    trust = judge_trust(suite)
     fingerprint = _fingerprint_doubts(snapshot)
     others = {s.source.path for s in suite.snapshots if s is not snapshot}
     return Report(
@@ -164,6 +207,7 @@ def _report(
         snapshot=snapshot.label,
         source=str(snapshot.source),
         digests={path: digest for path, digest in suite.digests.items() if path not in others},
+        own_checks={check.uses: check.measures for check in suite.policy.checks if check.uses not in built_in.BUILT_IN},
         decision=decide(
             suite.policy.rules,
             results,

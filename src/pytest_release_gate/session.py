@@ -21,14 +21,12 @@ from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Pa
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
-    Decision,
-    Ground,
     Result,
     State,
     Suite,
     Verdict,
 )
-from pytest_release_gate.pipeline import conclude, load_policy, together
+from pytest_release_gate.pipeline import at_least_hold, conclude, load_policy, together
 from pytest_release_gate.reporters import terminal
 from pytest_release_gate.selftest import SelfTest, selftest
 from pytest_release_gate.suite import Files, read_suite
@@ -296,19 +294,7 @@ class GatePlugin:
             if one.suite is not None
         ]
         # Refused evidence has no report to show its reasons.
-        return self._at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
-
-    @staticmethod
-    def _at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
-        """The same conclusion, held for these reasons if there are any."""
-        known = conclusion.decision.reasons
-        new = [Ground(verdict=Verdict.HOLD, reason=r) for r in reasons if not any(k.endswith(r) for k in known)]
-        if not new:
-            return conclusion
-        verdict = max(conclusion.decision.verdict, Verdict.HOLD)
-        before = [ground for ground in conclusion.decision.grounds if ground.verdict is verdict]
-        grounds = (*before, *new) if verdict is Verdict.BLOCK else (*new, *before)
-        return Conclusion(decision=Decision(verdict=verdict, grounds=grounds), reports=conclusion.reports)
+        return at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
 
     def _refused(self) -> list[str]:
         return [problem for one in self.collected for problem in one.problems]
@@ -326,7 +312,7 @@ class GatePlugin:
             files.write_all(self.results, content)
         except ResultsError as error:
             self._unwritten = str(error)
-            return self._at_least_hold(conclusion, [str(error)])
+            return at_least_hold(conclusion, [str(error)])
         return conclusion
 
     def _folders(self) -> list[str]:

@@ -28,7 +28,7 @@ def render_undecided(state: str, reasons: Sequence[str], digests: Mapping[str, s
     :param state: "running" from the start of a session on, "refused" if its evidence could not be read.
     :param files: the results files of the run, so that the next run knows what to replace.
     """
-    return _document(state, _undecided(reasons), digests, [], files)
+    return _document(state, _undecided(reasons), [], digests, [], files)
 
 
 def _undecided(reasons: Sequence[str]) -> Decision:
@@ -39,11 +39,17 @@ def _undecided(reasons: Sequence[str]) -> Decision:
 def render(conclusion: Conclusion, files: Sequence[str]) -> str:
     """The evidence of a concluded run."""
     digests = {path: digest for report in conclusion.reports for path, digest in report.digests.items()}
-    return _document("concluded", conclusion.decision, digests, [_snapshot(r) for r in conclusion.reports], files)
+    snapshots = [_snapshot(report) for report in conclusion.reports]
+    return _document("concluded", conclusion.decision, conclusion.doubts, digests, snapshots, files)
 
 
 def _document(
-    state: str, decision: Decision, digests: Mapping[str, str], snapshots: Sequence[Json], files: Sequence[str]
+    state: str,
+    decision: Decision,
+    doubts: Sequence[str],
+    digests: Mapping[str, str],
+    snapshots: Sequence[Json],
+    files: Sequence[str],
 ) -> str:
     return dumps(
         {
@@ -53,6 +59,7 @@ def _document(
             # Nothing in this product can approve anything; a PASS lets a version be considered.
             "production_approved": False,
             "decision": _decision(decision),
+            "doubts": list(doubts),
             "digests": dict(digests),
             "snapshots": list(snapshots),
             "files": sorted(files),
@@ -73,6 +80,7 @@ def _snapshot(report: Report) -> Json:
         "label": report.snapshot,
         "source": report.source,
         "digests": dict(report.digests),
+        "own_checks": {name: list(measures) for name, measures in report.own_checks.items()},
         "counts": {
             "expected": report.expected,
             "seen": len(report.results),
