@@ -72,15 +72,20 @@ _SIBLING = re.compile(r"[^/\\:#?%]+")
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema that was found usable."""
+    """A schema that was found usable. Pickled as what it was compiled from: a validator can't travel."""
 
     # The file, relative to the root.
     path: str
     # What is odd about it, but no reason to refuse it.
     warnings: tuple[Problem, ...]
-    _validator: Any = field(repr=False)
+    _validator: Any = field(repr=False, compare=False)
     # As Python writes it → as the schema does.
-    _patterns: Mapping[str, str] = field(repr=False)
+    _patterns: Mapping[str, str] = field(repr=False, compare=False)
+    # The document, and those of its siblings.
+    _source: tuple[Json, Mapping[str, Json]] = field(repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.path, *self._source)
 
     def complaints(self, value: Json, path: str, line: int | None = None) -> list[Problem]:
         """Why a value does not fit the schema, at most five sentences; none if it does.
@@ -136,7 +141,15 @@ def compile_schema(
     problems += compiler.problems
     if compiler.problems:
         return None
-    return Schema(path, tuple(compiler.warnings), compiler.validator(), compiler.patterns)
+    validator = compiler.validator()
+    return Schema(path, tuple(compiler.warnings), validator, compiler.patterns, (document, dict(siblings)))
+
+
+def _again(path: str, document: Json, siblings: Mapping[str, Json]) -> Schema:
+    problems: list[Problem] = []
+    schema = compile_schema(document, path, problems, siblings)
+    assert schema is not None, f"was found usable before it travelled: {problems}"
+    return schema
 
 
 class _Compiler:
