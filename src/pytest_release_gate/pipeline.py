@@ -94,7 +94,8 @@ def outputs_of(suite: Suite) -> tuple[Key, ...]:
 
 
 def grade_outputs(suite: Suite, keys: Iterable[Key]) -> tuple[Result, ...]:
-    """Grade these outputs, in the given order. Pure; suite, keys and results can be pickled, so any engine may spread it.
+    """Grade these outputs, in the given order. Pure; suite, keys and results can be pickled, so any engine may
+    spread the work.
 
     :raises KeyError: for an output that the suite doesn't have.
     """
@@ -145,9 +146,7 @@ def together(conclusions: Sequence[Conclusion], doubts: Sequence[str] = ()) -> C
     ]
     if not reports:
         grounds = [Ground(verdict=verdict, reason=doubt) for doubt in doubts or ["nothing was judged"]]
-    return Conclusion(
-        decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports, doubts=tuple(doubts)
-    )
+    return Conclusion(decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports, doubts=tuple(doubts))
 
 
 def at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
