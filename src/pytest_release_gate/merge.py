@@ -16,9 +16,10 @@ from pathlib import Path, PurePosixPath
 from pytest_release_gate import reporters, wording
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import PolicyError, Problem, SuiteError
-from pytest_release_gate.grading import RECORDED, result_of
+from pytest_release_gate.grading import RECORDED, applies, result_of
 from pytest_release_gate.jsonl import quote, read_document
 from pytest_release_gate.model import (
+    Case,
     CheckResult,
     Conclusion,
     Finding,
@@ -271,10 +272,11 @@ def _results(part: _Part, suites: Sequence[_Read], problems: list[Problem]) -> d
                 problems.append(Problem(path=part.name, message=message))
                 continue
             checks = tuple(map(_check, entry["checks"]))
-            if why := _unlikely(checks, output, one.suite):
+            case = one.suite.cases[case_id]
+            if why := _unlikely(checks, case, output, one.suite):
                 problems.append(Problem(path=part.name, message=f"{why} ({_name(place)}); run this part again"))
                 continue
-            found[place] = result_of(one.suite.cases[case_id], output, checks, snapshot.label)
+            found[place] = result_of(case, output, checks, snapshot.label)
     return found
 
 
@@ -288,7 +290,7 @@ def _check(entry: Mapping[str, Json]) -> CheckResult:
     )
 
 
-def _unlikely(checks: Sequence[CheckResult], output: Output, suite: Suite) -> str:
+def _unlikely(checks: Sequence[CheckResult], case: Case, output: Output, suite: Suite) -> str:
     """Why no run over this output ends with these check results; "" if one may."""
     names = [check.name for check in checks]
     policy = [check.name for check in suite.policy.checks]
@@ -302,6 +304,9 @@ def _unlikely(checks: Sequence[CheckResult], output: Output, suite: Suite) -> st
     odd = [check for check in checks if not _FINDINGS[check.status](len(check.findings))]
     if odd:
         return f"the check {quote(odd[0].name)} is {odd[0].status.value}, with {len(odd[0].findings)} findings"
+    for check, said in zip(suite.policy.checks, checks, strict=False) if names == policy else ():
+        if said.status is not Status.ERROR and (said.status is Status.SKIPPED) == applies(case, check):
+            return f"the check {quote(check.name)} is {said.status.value}, whatever its `when` says of this case"
     return ""
 
 
