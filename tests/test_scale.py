@@ -6,10 +6,12 @@ import concurrent.futures
 import importlib.util
 import json
 import multiprocessing
+import os
 import pickle
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +21,7 @@ from pytest_release_gate.errors import Problem
 from pytest_release_gate.pipeline import conclude, grade_all, grade_outputs, load, outputs_of
 from pytest_release_gate.schema import compile_schema
 
-from story import ROOT
+from story import FOREIGN, ROOT
 
 SUITES = {
     "expense": ("policy/gate.toml", "outputs/*.jsonl"),
@@ -98,7 +100,7 @@ def test_the_code_for_dask_decides_as_pytest_does(expense):
     (code,) = shown("python")
     expense.write("judge.py", code)
     run = subprocess.run(
-        [sys.executable, "-W", "error::SyntaxWarning", "judge.py"],
+        [sys.executable, "judge.py"],
         cwd=expense.at,
         capture_output=True,
         text=True,
@@ -109,3 +111,26 @@ def test_the_code_for_dask_decides_as_pytest_does(expense):
 
     assert (run.returncode, run.stdout.split("\n")[-2:]) == (single.code, [single.last, ""]), run.stderr
     assert {path.name: path.read_bytes() for path in expense.path("results").iterdir()} == files
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pytest_split") is None, reason="pytest-split is not installed")
+def test_the_jobs_of_the_matrix_decide_as_one_run_does(expense):
+    (workflow,) = shown("yaml")
+    judge, decide = workflow.split("  decide:\n")
+    (script,) = re.findall(r"(?ms)^      - run: \|\n(.*?)^      - uses", judge)
+    (merge,) = re.findall(r"(?m)^      - run: (pytest-release-gate merge .*)$", decide)
+    clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
+    env = {**clean, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+    def sh(command: str) -> tuple[int, str]:
+        done = subprocess.run(["bash", "-ec", command], cwd=expense.at, env=env, capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()[-1]
+
+    for group in "123":
+        code, last = sh(script.replace("${{ matrix.group }}", group))
+        assert code == 0, last
+    single = expense.run("--release-gate=outputs", "--release-gate-results=single")
+
+    assert sh(merge) == (single.code, single.last)
+    files = [{path.name: path.read_bytes() for path in expense.path(name).iterdir()} for name in ("single", "results")]
+    assert files[0] == files[1]

@@ -74,7 +74,10 @@ def _merge(options: argparse.Namespace) -> int:
         return _unusable([f"{root} is no folder; --root takes the rootdir of the parts' sessions"])
     results = Path(os.path.abspath(options.results)) if options.results else None
     paths = [Path(path) / reporters.EVIDENCE if Path(path).is_dir() else Path(path) for path in options.parts]
-    if any(results is not None and os.path.realpath(path.parent) == os.path.realpath(results) for path in paths):
+    within = {
+        os.path.realpath(folder) for path in paths for folder in (path.parent, Path(os.path.realpath(path)).parent)
+    }
+    if results is not None and os.path.realpath(results) in within:
         return _unusable([f"{results} holds a part that is to be merged; name another folder with --results"])
     lock = None
     try:
