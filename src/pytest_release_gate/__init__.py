@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
     from pytest_release_gate.grading import grade
     from pytest_release_gate.model import Case, Conclusion, Measure, Output, Reason, Report, Result, Suite, Verdict
-    from pytest_release_gate.pipeline import agent_view, conclude, grade_all, load
+    from pytest_release_gate.pipeline import agent_view, conclude, grade_all, grade_outputs, load, outputs_of
 
 _HOMES = {
     "errors": ("GateError", "PolicyError", "Problem", "ResultsError", "SuiteError"),
     "grading": ("grade",),
     "model": ("Case", "Conclusion", "Measure", "Output", "Reason", "Report", "Result", "Suite", "Verdict"),
-    "pipeline": ("agent_view", "conclude", "grade_all", "load"),
+    "pipeline": ("agent_view", "conclude", "grade_all", "grade_outputs", "load", "outputs_of"),
 }
 
 __all__ = [
@@ -41,7 +41,9 @@ __all__ = [
     "conclude",
     "grade",
     "grade_all",
+    "grade_outputs",
     "load",
+    "outputs_of",
 ]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +12,7 @@ from pytest_release_gate.documents import Document, of_records, read_markdown
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.jsonl import read_document, read_records
 from pytest_release_gate.judgements import Calibration, read_calibration
-from pytest_release_gate.model import Check
+from pytest_release_gate.model import Case, Check, CheckFunction, Measure, Output, Reason
 from pytest_release_gate.schema import Schema, compile_schema
 
 ReadFile = Callable[[str], tuple[bytes, str] | None]
@@ -33,6 +32,18 @@ DOCUMENT_CHECKS = frozenset({"citations_exist"})
 """Checks that are given the suite's policy documents, by version."""
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A check with its arguments. Unlike `functools.partial` it equals its copy in another process."""
+
+    function: CheckFunction
+    arguments: Mapping[str, Any]
+
+    def __call__(self, case: Case, output: Output) -> Iterable[str | Reason | Measure]:
+        """What the check says of this output."""
+        return self.function(case, output, **self.arguments)
+
+
 def bind(check: Check, read: ReadFile, documents: Mapping[str, Document], problems: list[Problem]) -> Check:
     """The same check, whose function takes a case and an output and nothing else; its arguments hold what it reads."""
     arguments = dict(check.arguments)
@@ -41,7 +52,7 @@ def bind(check: Check, read: ReadFile, documents: Mapping[str, Document], proble
             arguments[argument] = _READERS[holds](arguments[argument], read, problems)
     if check.uses in DOCUMENT_CHECKS:
         arguments["documents"] = documents
-    return replace(check, arguments=arguments, function=partial(check.function, **arguments))
+    return replace(check, arguments=arguments, function=Bound(check.function, arguments))
 
 
 def _schema(name: str, read: ReadFile, problems: list[Problem]) -> Schema | None:

@@ -1,13 +1,13 @@
 """A first look at a record by jsonschema-rs, where the extra `fast` is installed: what it accepts needs no second one.
 
-It is asked only about schemas of which both engines understand every word alike. Whatever it refuses, doubts or breaks on
-is looked at by jsonschema, which has the only say in what is wrong.
+It is asked only about schemas of which both engines understand every word alike. Whatever it refuses, doubts or breaks
+on is looked at by jsonschema, which has the only say in what is wrong.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pytest_release_gate.model import Json
 
@@ -37,7 +37,7 @@ def first_look(document: Json) -> Callable[[Json], bool] | None:
         return None
     definitions = document.get("$defs", {}) if isinstance(document, dict) else {}
     # A definition may not refer to others: what nests no deeper than the schema itself ends in both engines alike.
-    if not all(_plain(one, frozenset()) for one in definitions.values()) or not _plain(document, frozenset(definitions)):
+    if not all(_plain(one, {}) for one in definitions.values()) or not _plain(document, definitions):
         return None
     try:
         validator = jsonschema_rs.Draft202012Validator(document)
@@ -55,14 +55,14 @@ def first_look(document: Json) -> Callable[[Json], bool] | None:
     return fits
 
 
-def _plain(schema: Json, definitions: frozenset[str]) -> bool:
+def _plain(schema: Json, definitions: Mapping[str, Json]) -> bool:
     """Whether every word of a schema, and of those within it, means the same to both engines."""
     if isinstance(schema, bool):
         return True
     return all(_word(keyword, value, schema, definitions) for keyword, value in schema.items())
 
 
-def _word(keyword: str, value: Json, schema: dict[str, Json], definitions: frozenset[str]) -> bool:
+def _word(keyword: str, value: Json, schema: dict[str, Json], definitions: Mapping[str, Json]) -> bool:
     if keyword in _WORDS:
         return True
     if keyword in _COUNTS:
@@ -75,8 +75,7 @@ def _word(keyword: str, value: Json, schema: dict[str, Json], definitions: froze
     if keyword == "pattern":
         return bool(_PATTERN.fullmatch(value))
     if keyword == "uniqueItems":
-        items = schema.get("items")
-        return value is False or (isinstance(items, dict) and items.get("type") == "string")
+        return value is False or _texts(schema.get("items"), definitions)
     if keyword == "$ref":
         return value.removeprefix("#/$defs/") in definitions and value.startswith("#/$defs/")
     if keyword in _SCHEMAS:
@@ -86,3 +85,12 @@ def _word(keyword: str, value: Json, schema: dict[str, Json], definitions: froze
     if keyword in ("properties", "$defs"):
         return all(_plain(one, definitions) for one in value.values())
     return False
+
+
+def _texts(items: Json, definitions: Mapping[str, Json]) -> bool:
+    """Whether all items are strings, so that nobody has to know whether 1, 1.0 and true are the same one."""
+    if not isinstance(items, dict):
+        return False
+    if "$ref" in items:
+        return _texts(definitions.get(items["$ref"].removeprefix("#/$defs/")), {})
+    return items.get("type") == "string" or ("enum" in items and all(isinstance(one, str) for one in items["enum"]))

@@ -57,7 +57,8 @@ def result_of(case: Case, output: Output, checks: tuple[CheckResult, ...], snaps
     )
 
 
-def _applies(case: Case, check: Check) -> bool:
+def applies(case: Case, check: Check) -> bool:
+    """Whether a check is about a case, by its `when`; it is skipped otherwise."""
     for path, accepted in check.when.items():
         value = look_up(case.expected, path)
         if value is MISSING or not any(equal(one, value) for one in accepted):
@@ -67,7 +68,7 @@ def _applies(case: Case, check: Check) -> bool:
 
 def _run(case: Case, output: Output, check: Check) -> CheckResult:
     try:
-        if check.when and not _applies(case, check):
+        if check.when and not applies(case, check):
             return CheckResult(name=check.name, status=Status.SKIPPED)
         findings, measures = _said(check, check.function(case, output), case.severity)
     except Exception as error:

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from pytest_release_gate import files, reporters
+from pytest_release_gate.claim import claim
 from pytest_release_gate.errors import ResultsError
 from pytest_release_gate.model import EXIT_CODES, Decision, Ground, Verdict
 from pytest_release_gate.reporters import terminal
 
-_RUNNING = "the run has not finished; if it should have, it died: run it again"
 NAME = "release-gate-session"
 # Options with which pytest runs no session, or a session that judges nothing.
 _NO_SESSION = ("collectonly", "help", "version", "markers", "showfixtures", "show_fixtures_per_test", "cacheshow")
@@ -36,11 +35,10 @@ def protect(config: pytest.Config, options: Any) -> None:
     if results is None or FOLDER in config.stash:
         return
     try:
-        handle = files.lock(results)
-        config.add_cleanup(lambda: os.close(handle))
-        _replace_old(results)
+        handle = claim(results)
     except ResultsError as error:
         raise usage_error([str(error)]) from None
+    config.add_cleanup(lambda: os.close(handle))
     config.stash[FOLDER] = results
 
 
@@ -90,21 +88,6 @@ def _results_folder(config: pytest.Config, options: Any) -> Path | None:
     if not value or judges_nothing(config, options):
         return None
     return Path(os.path.abspath(base / value))
-
-
-def _replace_old(results: Path) -> None:
-    """From here on until the end the evidence says HOLD, so that a crash leaves no old PASS behind.
-
-    The evidence first, naming the old files: if this process is killed here, the next one knows what to remove.
-    """
-    old = files.earlier(results)
-    content = reporters.files_undecided("running", [_RUNNING], {}, old)
-    written: list[str] = []
-    try:
-        files.write_all(results, dict(reversed(content.items())))
-        written += content
-    finally:  # where there is no place for a new decision, the old one goes all the same
-        files.remove(results, [path for path in old if path not in written])
 
 
 def print_lines(lines: Sequence[str]) -> None:

@@ -100,10 +100,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One line of a snapshot: what the agent did on one case, in one trial."""
+    """One line of a snapshot: what the agent did on one case, in one trial (0, 1, …)."""
 
     case_id: str
-    # 0, 1, …
     trial: int = 0
     # The whole line as it was recorded.
     record: Mapping[str, Json]
@@ -294,10 +293,9 @@ class Power:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """One reason for a verdict: a broken rule, or something that is missing."""
+    """One reason for a verdict, in a sentence: a broken rule, or something that is missing."""
 
     verdict: Verdict
-    # A sentence.
     reason: str
 
 
@@ -366,6 +364,16 @@ class TrustResult:
     n: int = 0
     # Of a judge: precision, recall and kappa of each dimension.
     metrics: tuple[Metric, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graders:
+    """What is known of a suite's graders, whatever they say of a candidate."""
+
+    # The policy's `[[trust]]` in its order, then its judges.
+    trust: tuple[TrustResult, ...] = ()
+    # How many mutants of right answers they fail, of how many; None: no rule asks for it.
+    mutants: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,6 +460,8 @@ class Report:
     source: str
     # Relative path → "sha256:…" of everything that was read.
     digests: Mapping[str, str]
+    # Registered name → measures of the checks that no digest covers: those that are not built in.
+    own_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     decision: Decision
     # What the snapshot's sidecar says.
     meta: Mapping[str, Json] = field(default_factory=dict)
@@ -461,8 +471,7 @@ class Report:
     groups: tuple[Metric, ...] = ()
     # Name of a measure → its sum and what it is counted out of.
     measures: Mapping[str, tuple[Fraction, Fraction | None]] = field(default_factory=dict)
-    # How the graders did on what is known.
-    trust: tuple[TrustResult, ...] = ()
+    graders: Graders = Graders()
     # Cases that passed in some trials and not in all, sorted.
     flaky: tuple[str, ...] = ()
     # Kind of infrastructure trouble → how many results were lost to it, sorted.
@@ -484,3 +493,5 @@ class Conclusion:
     decision: Decision
     # Sorted by suite folder and label.
     reports: tuple[Report, ...]
+    # Reasons to hold that no result shows: an interruption, a lost worker.
+    doubts: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ import copy
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_release_gate import checks as built_in
@@ -36,6 +37,7 @@ from pytest_release_gate.model import (
     CheckFunction,
     Conclusion,
     Decision,
+    Graders,
     Ground,
     Json,
     Location,
@@ -50,6 +52,7 @@ from pytest_release_gate.model import (
     Suite,
     Trust,
     TrustResult,
+    Verdict,
 )
 from pytest_release_gate.policy import parse_policy
 from pytest_release_gate.power import power
@@ -101,25 +104,50 @@ def load_policy(source: Path, files: Files, checks: Mapping[str, CheckFunction])
     )
 
 
-def grade_all(suite: Suite) -> tuple[Result, ...]:
-    """Grade every output of every snapshot, in order of label, case id and trial."""
+Key = tuple[str, str, int]
+"""Which output: the label of its snapshot, its case id, its trial."""
+
+
+def outputs_of(suite: Suite) -> tuple[Key, ...]:
+    """Every output of every snapshot, in order of label, case id and trial."""
+    return tuple((snapshot.label, *key) for snapshot in suite.snapshots for key in sorted(snapshot.outputs))
+
+
+def grade_outputs(suite: Suite, keys: Iterable[Key]) -> tuple[Result, ...]:
+    """Grade these outputs, in the given order. Pure; suite, keys and results can be pickled, so any engine may
+    spread the work.
+
+    :raises KeyError: for an output that the suite doesn't have.
+    """
+    outputs = {snapshot.label: snapshot.outputs for snapshot in suite.snapshots}
     return tuple(
-        grade(suite.cases[case_id], output, suite.policy.checks, snapshot.label)
-        for snapshot in suite.snapshots
-        for (case_id, _), output in sorted(snapshot.outputs.items())
+        grade(suite.cases[case_id], outputs[label][case_id, trial], suite.policy.checks, label)
+        for label, case_id, trial in keys
     )
 
 
-def conclude(suite: Suite, results: Iterable[Result], doubts: Sequence[str] = ()) -> Conclusion:
+def grade_all(suite: Suite) -> tuple[Result, ...]:
+    """Grade every output of every snapshot, in order of label, case id and trial."""
+    return grade_outputs(suite, outputs_of(suite))
+
+
+def conclude(
+    suite: Suite,
+    results: Iterable[Result],
+    doubts: Sequence[str] = (),
+    *,
+    graders: Graders | None = None,
+) -> Conclusion:
     """One report for each snapshot, and the worst of their verdicts.
 
     :param results: those that `grade` made, in any order; what is missing is missed, what is foreign raises.
     :param doubts: reasons to hold that no result shows, e.g. that the run was interrupted.
+    :param graders: what is known of the suite's graders; they are judged, if it is left out.
     :raises ValueError: if there are two results for one output, or one for an output that the suite doesn't have.
     """
     by_output = _by_output(suite, results)
-    mutants = _mutants(suite)
-    reports = tuple(_report(suite, snapshot, by_output, doubts, mutants) for snapshot in suite.snapshots)
+    found = judge_graders(suite) if graders is None else graders
+    reports = tuple(_report(suite, snapshot, by_output, doubts, found) for snapshot in suite.snapshots)
     return together([Conclusion(decision=Decision(verdict=worst([])), reports=reports)], doubts)
 
 
@@ -138,7 +166,19 @@ def together(conclusions: Sequence[Conclusion], doubts: Sequence[str] = ()) -> C
     ]
     if not reports:
         grounds = [Ground(verdict=verdict, reason=doubt) for doubt in doubts or ["nothing was judged"]]
-    return Conclusion(decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports)
+    return Conclusion(decision=Decision(verdict=verdict, grounds=tuple(grounds)), reports=reports, doubts=tuple(doubts))
+
+
+def at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
+    """The same conclusion, held for these reasons if there are any that it does not know yet."""
+    known = conclusion.decision.reasons
+    new = [Ground(verdict=Verdict.HOLD, reason=r) for r in reasons if not any(k.endswith(r) for k in known)]
+    if not new:
+        return conclusion
+    verdict = max(conclusion.decision.verdict, Verdict.HOLD)
+    before = [ground for ground in conclusion.decision.grounds if ground.verdict is verdict]
+    grounds = (*before, *new) if verdict is Verdict.BLOCK else (*new, *before)
+    return replace(conclusion, decision=Decision(verdict=verdict, grounds=grounds))
 
 
 def planned(suite: Suite) -> tuple[tuple[Case, int], ...]:
@@ -146,9 +186,9 @@ def planned(suite: Suite) -> tuple[tuple[Case, int], ...]:
     return tuple((case, trial) for case in suite.cases.values() for trial in range(suite.policy.trials))
 
 
-def _by_output(suite: Suite, results: Iterable[Result]) -> dict[tuple[str, str, int], Result]:
+def _by_output(suite: Suite, results: Iterable[Result]) -> dict[Key, Result]:
     known = {(s.label, case.id, trial) for s in suite.snapshots for case, trial in planned(suite)}
-    found: dict[tuple[str, str, int], Result] = {}
+    found: dict[Key, Result] = {}
     for result in results:
         key = (result.snapshot, result.case_id, result.trial)
         if key in found or key not in known:
@@ -161,9 +201,9 @@ def _by_output(suite: Suite, results: Iterable[Result]) -> dict[tuple[str, str, 
 def _report(
     suite: Suite,
     snapshot: Snapshot,
-    by_output: Mapping[tuple[str, str, int], Result],
+    by_output: Mapping[Key, Result],
     doubts: Sequence[str],
-    mutants: tuple[int, int] | None,
+    graders: Graders,
 ) -> Report:
     plan = planned(suite)
     keys = [(snapshot.label, case.id, trial) for case, trial in plan]
@@ -174,12 +214,11 @@ def _report(
         expected=len(plan),
         excused=excused(results, suite.policy.valid_trials),
         provenance=snapshot.provenance,
-        mutants=mutants,
+        mutants=graders.mutants,
     )
     measures = sorted({name for check in suite.policy.checks for name in check.measures} | {*yielded(results)})
     repeated = _over_trials(suite.policy.trials)
     names = [*METRICS, *repeated, *measures, *(f"{name}_rate" for name in measures)]
-    trust = judge_trust(suite)
     idle = _idle_checks(suite, results, len(plan))
     others = {s.source.path for s in suite.snapshots if s is not snapshot}
     decision = decide(
@@ -190,8 +229,8 @@ def _report(
         provenance=snapshot.provenance,
         measures=measures,
         valid_trials=suite.policy.valid_trials,
-        distrust=[reason for one in trust for reason in one.reasons],
-        mutants=mutants,
+        distrust=[reason for one in graders.trust for reason in one.reasons],
+        mutants=graders.mutants,
     )
     return Report(
         suite=suite.policy.name,
@@ -201,11 +240,12 @@ def _report(
         snapshot=snapshot.label,
         source=str(snapshot.source),
         digests={path: digest for path, digest in suite.digests.items() if path not in others},
+        own_checks={check.uses: check.measures for check in suite.policy.checks if check.uses not in built_in.BUILT_IN},
         decision=decision,
         meta=snapshot.meta,
         metrics={name: measure(name, everything, measures=measures) for name in names},
         groups=_groups(results, cases, suite.policy.trials),
-        trust=trust,
+        graders=graders,
         flaky=flaky(results),
         infra=dict(sorted(Counter(result.infra for result in results if result.infra).items())),
         power=_power(suite, decision),
@@ -257,9 +297,10 @@ def trust_gates(suite: Suite) -> tuple[Location, ...]:
     return (*(snapshot.source for snapshot in suite.known), *(Location(path=path) for path in calibrations))
 
 
-def judge_trust(suite: Suite) -> tuple[TrustResult, ...]:
-    """How the graders do on each of these, in this order."""
-    return tuple(trusted(suite, index) for index in range(len(trust_gates(suite))))
+def judge_graders(suite: Suite) -> Graders:
+    """How the graders do on each of these, in this order, and on mutants, if a rule asks for that."""
+    trust = tuple(trusted(suite, index) for index in range(len(trust_gates(suite))))
+    return Graders(trust=trust, mutants=_mutants(suite))
 
 
 def trusted(suite: Suite, index: int) -> TrustResult:

@@ -7,7 +7,7 @@ that the caller has read from the schema's own folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fractions import Fraction
@@ -25,6 +25,7 @@ from referencing.jsonschema import DRAFT202012
 
 from pytest_release_gate.complaints import cut, place, repeated, sentences
 from pytest_release_gate.errors import Problem
+from pytest_release_gate.fast import first_look
 from pytest_release_gate.jsonl import name, quote
 from pytest_release_gate.model import Json
 from pytest_release_gate.patterns import PatternError, translate
@@ -72,21 +73,30 @@ _SIBLING = re.compile(r"[^/\\:#?%]+")
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema that was found usable."""
+    """A schema that was found usable. Pickled as what it was compiled from: a validator can't travel."""
 
     # The file, relative to the root.
     path: str
     # What is odd about it, but no reason to refuse it.
     warnings: tuple[Problem, ...]
-    _validator: Any = field(repr=False)
+    _validator: Any = field(repr=False, compare=False)
     # As Python writes it → as the schema does.
-    _patterns: Mapping[str, str] = field(repr=False)
+    _patterns: Mapping[str, str] = field(repr=False, compare=False)
+    # The document, and those of its siblings.
+    _source: tuple[Json, Mapping[str, Json]] = field(repr=False)
+    # Whether a value fits for sure; None: only the validator can tell.
+    _fits: Callable[[Json], bool] | None = field(repr=False, compare=False, default=None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self.path, *self._source)
 
     def complaints(self, value: Json, path: str, line: int | None = None) -> list[Problem]:
         """Why a value does not fit the schema, at most five sentences; none if it does.
 
         :param path: the file that the value stands in.
         """
+        if self._fits is not None and self._fits(value):
+            return []
         try:
             errors = list(self._validator.iter_errors(value))
             found = sentences(errors, self._patterns) if errors else []
@@ -136,7 +146,16 @@ def compile_schema(
     problems += compiler.problems
     if compiler.problems:
         return None
-    return Schema(path, tuple(compiler.warnings), compiler.validator(), compiler.patterns)
+    validator = compiler.validator()
+    source, fits = (document, dict(siblings)), None if siblings else first_look(document)
+    return Schema(path, tuple(compiler.warnings), validator, compiler.patterns, source, fits)
+
+
+def _again(path: str, document: Json, siblings: Mapping[str, Json]) -> Schema:
+    problems: list[Problem] = []
+    schema = compile_schema(document, path, problems, siblings)
+    assert schema is not None, f"was found usable before it travelled: {problems}"
+    return schema
 
 
 class _Compiler:

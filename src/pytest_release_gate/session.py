@@ -21,14 +21,13 @@ from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Pa
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
-    Decision,
-    Ground,
+    Graders,
     Result,
     State,
     Suite,
     Verdict,
 )
-from pytest_release_gate.pipeline import conclude, load_policy, together
+from pytest_release_gate.pipeline import at_least_hold, conclude, judge_graders, load_policy, together
 from pytest_release_gate.reporters import terminal
 from pytest_release_gate.selftest import SelfTest, selftest
 from pytest_release_gate.suite import Files, read_suite
@@ -114,6 +113,8 @@ class GatePlugin:
         self._worst: dict[str, dict[tuple[str, str, int], tuple[int, str, Result]]] = {
             one.key: {} for one in self.collected
         }
+        # What is known of the graders, by suite key; found out once, however often it is concluded.
+        self._graders: dict[str, Graders] = {}
         # Reasons to hold that no result shows.
         self._doubts: list[str] = []
         # How many failures are items of ours and nothing else's.
@@ -290,25 +291,16 @@ class GatePlugin:
                 self._doubt(f"a pytest_release_gate_concluded hook raised {said}; mend it and run again")
 
     def _conclude(self) -> Conclusion:
-        conclusions = [
-            conclude(one.suite, [result for _, _, result in self._worst[one.key].values()], self._doubts)
-            for one in self.collected
-            if one.suite is not None
-        ]
+        conclusions = []
+        for one in self.collected:
+            if one.suite is None:
+                continue
+            if one.key not in self._graders:
+                self._graders[one.key] = judge_graders(one.suite)
+            results = [result for _, _, result in self._worst[one.key].values()]
+            conclusions.append(conclude(one.suite, results, self._doubts, graders=self._graders[one.key]))
         # Refused evidence has no report to show its reasons.
-        return self._at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
-
-    @staticmethod
-    def _at_least_hold(conclusion: Conclusion, reasons: Sequence[str]) -> Conclusion:
-        """The same conclusion, held for these reasons if there are any."""
-        known = conclusion.decision.reasons
-        new = [Ground(verdict=Verdict.HOLD, reason=r) for r in reasons if not any(k.endswith(r) for k in known)]
-        if not new:
-            return conclusion
-        verdict = max(conclusion.decision.verdict, Verdict.HOLD)
-        before = [ground for ground in conclusion.decision.grounds if ground.verdict is verdict]
-        grounds = (*before, *new) if verdict is Verdict.BLOCK else (*new, *before)
-        return Conclusion(decision=Decision(verdict=verdict, grounds=grounds), reports=conclusion.reports)
+        return at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
 
     def _refused(self) -> list[str]:
         return [problem for one in self.collected for problem in one.problems]
@@ -326,7 +318,7 @@ class GatePlugin:
             files.write_all(self.results, content)
         except ResultsError as error:
             self._unwritten = str(error)
-            return self._at_least_hold(conclusion, [str(error)])
+            return at_least_hold(conclusion, [str(error)])
         return conclusion
 
     def _folders(self) -> list[str]:

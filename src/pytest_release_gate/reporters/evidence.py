@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pytest_release_gate.model import (
     Conclusion,
     Decision,
+    Graders,
     Ground,
     Json,
     Location,
@@ -29,7 +30,7 @@ def render_undecided(state: str, reasons: Sequence[str], digests: Mapping[str, s
     :param state: "running" from the start of a session on, "refused" if its evidence could not be read.
     :param files: the results files of the run, so that the next run knows what to replace.
     """
-    return _document(state, _undecided(reasons), digests, [], files)
+    return _document(state, _undecided(reasons), [], digests, [], files)
 
 
 def _undecided(reasons: Sequence[str]) -> Decision:
@@ -40,11 +41,17 @@ def _undecided(reasons: Sequence[str]) -> Decision:
 def render(conclusion: Conclusion, files: Sequence[str]) -> str:
     """The evidence of a concluded run."""
     digests = {path: digest for report in conclusion.reports for path, digest in report.digests.items()}
-    return _document("concluded", conclusion.decision, digests, [_snapshot(r) for r in conclusion.reports], files)
+    snapshots = [_snapshot(report) for report in conclusion.reports]
+    return _document("concluded", conclusion.decision, conclusion.doubts, digests, snapshots, files)
 
 
 def _document(
-    state: str, decision: Decision, digests: Mapping[str, str], snapshots: Sequence[Json], files: Sequence[str]
+    state: str,
+    decision: Decision,
+    doubts: Sequence[str],
+    digests: Mapping[str, str],
+    snapshots: Sequence[Json],
+    files: Sequence[str],
 ) -> str:
     return dumps(
         {
@@ -54,6 +61,7 @@ def _document(
             # Nothing in this product can approve anything; a PASS lets a version be considered.
             "production_approved": False,
             "decision": _decision(decision),
+            "doubts": list(doubts),
             "digests": dict(digests),
             "snapshots": list(snapshots),
             "files": sorted(files),
@@ -74,6 +82,7 @@ def _snapshot(report: Report) -> Json:
         "label": report.snapshot,
         "source": report.source,
         "digests": dict(report.digests),
+        "own_checks": {name: list(measures) for name, measures in report.own_checks.items()},
         "counts": {
             "expected": report.expected,
             "seen": len(report.results),
@@ -100,8 +109,9 @@ def _snapshot(report: Report) -> Json:
                 "reasons": list(one.reasons),
                 "metrics": [{"metric": m.name, "dimension": m.group, **_metric(m)} for m in one.metrics],
             }
-            for one in report.trust
+            for one in report.graders.trust
         ],
+        "mutants": _mutants(report.graders),
         "results": [_result(result) for result in report.results],
     }
 
@@ -126,6 +136,13 @@ def _rule(result: RuleResult) -> Json:
         "outcome": result.outcome.value,
         "observed": _metric(result.observed),
     }
+
+
+def _mutants(graders: Graders) -> Json:
+    if graders.mutants is None:
+        return None
+    killed, made = graders.mutants
+    return {"killed": killed, "made": made}
 
 
 def _power(power: Power) -> Json:

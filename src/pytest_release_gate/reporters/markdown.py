@@ -126,7 +126,7 @@ def _repeated(report: Report) -> list[str]:
 def _trust(report: Report) -> list[str]:
     """How the graders did on what is known."""
     lines = []
-    for one in report.trust:
+    for one in report.graders.trust:
         first, *more = wording.trust(one)
         lines += [f"- {_text(first)}", *(f"  - {_text(line.strip())}" for line in more)]
         lines += [f"  - {_text(reason)}" for reason in one.reasons[:_MOST_CASES]]

@@ -31,7 +31,7 @@ def decision_block(conclusion: Conclusion) -> list[str]:
         for name, (got, of) in report.measures.items():
             lines.append(f"  {label}: {escape.terminal(wording.name(name))} {wording.of(got, of)}")
         lines += _repeated(report)
-        lines += [f"  {label}: {escape.terminal(line)}" for one in report.trust for line in wording.trust(one)]
+        lines += [f"  {label}: {escape.terminal(line)}" for one in report.graders.trust for line in wording.trust(one)]
         if report.decision.verdict is not Verdict.PASS:
             lines += _why(report)
     return lines
