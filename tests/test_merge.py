@@ -290,6 +290,7 @@ def first_check(**keys):
     return result(lambda entry: entry["checks"][0].update(keys))
 
 
+TRUST = {"snapshot": "x", "passed": 1, "n": 1, "reasons": [], "metrics": []}
 FINDING = {"message": "no", "severity": "major"}
 # name: what becomes of the second of two parts, its document in and a document or bytes out; words of the sentence
 FAULTS = {
@@ -319,7 +320,7 @@ FAULTS = {
     "another policy": (snapshot(policy="policy/operations/gate.toml"), "is a part of another run than a/evidence.json"),
     "other checks of its own": (snapshot(own_checks={"polite": []}), "has other checks of its own"),
     "other trust": (
-        snapshot(trust=[{"snapshot": "x", "passed": 1, "n": 1, "reasons": [], "metrics": []}]), "or other trust in them"
+        snapshot(trust=[TRUST]), "or other trust in them"
     ),
     "other bytes": (
         lambda d: {**d, "digests": {**d["digests"], "policy/gate.toml": "sha256:" + "0" * 64}},
@@ -437,7 +438,7 @@ ELSEWHERE = {
     "its own check, but built in": (both(snapshot(own_checks={"equals": []})), "two checks are called 'equals'"),
     "its own check, but unused": (both(snapshot(own_checks={"polite": []})), "is not what its results come to"),
     "trust that nobody asked for": (
-        both(snapshot(trust=[{"snapshot": "x", "passed": 1, "n": 1, "reasons": [], "metrics": []}])), "is not what its results come to"
+        both(snapshot(trust=[TRUST])), "is not what its results come to"
     ),
     "another label": (both(snapshot(label="../x")), "is not what its results come to"),
 }  # fmt: skip
