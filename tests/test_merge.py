@@ -517,3 +517,35 @@ def test_a_part_that_was_forged_with_care_is_found_by_regrading(expense, capsys,
     code, last = merged(expense, capsys, monkeypatch, "forged.json", "--regrade")
     assert code == 11
     assert "forged.json: says otherwise of 4 outputs than the checks do here, ER-004[baseline-v1], ER-005" in last
+
+
+def test_nothing_to_merge(expense):
+    with pytest.raises(SuiteError, match="there is no part to merge"):
+        merge([], expense.at)
+
+
+def polite(case, output, *, least):
+    return ()
+
+
+def test_own_checks_are_never_judged_by_what_keeps_their_place(expense):
+    expense.replace("policy/gate.toml", "[[rules]]", OWN_RULES.replace("LEAST", "0").replace("words", "passed"), 1)
+    policy, outputs = expense.path("policy/gate.toml"), [expense.path("outputs/candidate-v2.jsonl")]
+    suite = load(policy, outputs, checks={"polite": polite}, root=expense.at)
+    document = json.loads(evidence(suite, outputs_of(suite)))
+    assert merge([("a", evidence(suite, outputs_of(suite)))], expense.at).conclusion == conclude(
+        suite, grade_all(suite)
+    )
+
+    def said(**keys):
+        document["snapshots"][0].update(keys)
+        data = reporters.results.encode(reporters.results.dumps(document))
+        with pytest.raises(SuiteError) as caught:
+            merge([("a", data)], expense.at)
+        return str(caught.value)
+
+    assert "is not what its results come to here" in said(
+        trust=[{**document["snapshots"][0]["trust"][0], "reasons": ["no"]}]
+    )
+    assert "has other trust gates than the parts" in said(trust=[])
+    assert "no check is called 'polite'" in said(own_checks={})
