@@ -428,3 +428,15 @@ def test_fractions_of_both_texts_are_told_apart():
 @pytest.mark.parametrize(("length", "cut"), [(79, False), (80, False), (81, True)])
 def test_a_quote_of_eighty_characters_is_whole(length, cut):
     assert quote("x" * length) == ('"' + "x" * 78 + "…" if cut else '"' + "x" * length + '"')
+
+
+@pytest.mark.parametrize("digits", [16, 17, 30])
+def test_a_number_that_overflows_is_shown_up_to_twenty_characters(digits):
+    number = "9" * digits + "e400"
+    problems: list[Problem] = []
+    read_records(b'{"n": ' + number.encode() + b"}\n", "f", problems)
+    shown = number if len(number) <= 20 else number[:20] + "…"
+
+    assert [problem.message for problem in problems] == [
+        f"holds the number {shown}, which is too large for a double; record a smaller one"
+    ]
