@@ -33,7 +33,7 @@ FLOORS = [
     {"claim", "merge"},
     {"cli"},
     {"hookspecs", "custom"},
-    {"items", "guard"},
+    {"items", "guard", "integrations"},
     {"session"},
     {"plugin"},
 ]
