@@ -135,6 +135,13 @@ class GateItem(pytest.Item):
     _output: Output
     # What `runtest` found, as JSON text; it rides on the report, through xdist as well.
     payload: str | None = None
+    # The same as a noun, for the process that graded it.
+    result: Result | None = None
+
+    @property
+    def suite_key(self) -> str:
+        """Which suite judges it."""
+        return self._of.key
 
     def set_up(self, of: Collected, snapshot: str, output: Output, marks: dict[str, pytest.Mark]) -> None:
         """Tell the item what it judges."""
@@ -158,7 +165,7 @@ class GateItem(pytest.Item):
         :raises NotPassedError: if it did not pass.
         """
         self.payload = None
-        result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
+        self.result = result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
         self.payload = self._dump(result)
         # Of several runs of the item the last one's, as everything else in a JUnit file.
         self.user_properties = [one for one in self.user_properties if one[0] != "state"]

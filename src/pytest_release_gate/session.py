@@ -130,6 +130,8 @@ class GatePlugin:
         self._conclusion: Conclusion | None = None
         # What is known of the graders, by suite key; found out once, however often it is concluded.
         self._graders: dict[str, Graders] = {}
+        # What this process graded last: the text on its report, the suite's key, the result.
+        self._graded: tuple[str, str, Result | None] = ("", "", None)
         # Reasons to hold that no result shows.
         self._doubts: list[str] = []
         # How many failures are items of ours and nothing else's.
@@ -207,6 +209,7 @@ class GatePlugin:
             report.release_gate_item = True
             if report.when == "call" and item.payload is not None:
                 report.release_gate = item.payload
+                self._graded = (item.payload, item.suite_key, item.result)
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -225,19 +228,27 @@ class GatePlugin:
 
     def _remember(self, text: str, nodeid: str) -> Result | None:
         """The result that a report brought; None, and a doubt, if it is about other files than ours."""
-        payload = Payload.read(text)
-        one = self._by_key.get(payload.suite)
-        if one is None or one.suite is None or payload.digest != one.digest:
-            self._doubt(f"a worker read other files for {payload.suite} than this process; run again on files at rest")
+        suite, result = self._read(text)
+        if result is None:
+            self._doubt(f"a worker read other files for {suite} than this process; run again on files at rest")
             return None
-        output = self._outputs[payload.suite][payload.snapshot][payload.case_id, payload.trial]
-        result = result_of(one.suite.cases[payload.case_id], output, payload.checks, payload.snapshot)
-        worst = self._worst[payload.suite]
-        key = (payload.snapshot, payload.case_id, payload.trial)
-        self._nodes[nodeid] = (payload.suite, key)
+        worst = self._worst[suite]
+        key = (result.snapshot, result.case_id, result.trial)
+        self._nodes[nodeid] = (suite, key)
         if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
             worst[key] = (_RANKS[result.state], text, result)
         return result
+
+    def _read(self, text: str) -> tuple[str, Result | None]:
+        """The key of a suite, and the result that a report brought; None if it is about other files than ours."""
+        if text is self._graded[0]:  # graded in this process, a moment ago
+            return self._graded[1:]
+        payload = Payload.read(text)
+        one = self._by_key.get(payload.suite)
+        if one is None or one.suite is None or payload.digest != one.digest:
+            return payload.suite, None
+        output = self._outputs[payload.suite][payload.snapshot][payload.case_id, payload.trial]
+        return payload.suite, result_of(one.suite.cases[payload.case_id], output, payload.checks, payload.snapshot)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, error: object | None) -> None:
@@ -299,10 +310,14 @@ class GatePlugin:
         return conclusion
 
     def _call_concluded(self) -> None:
-        """Show each report to the hooks; one that raises, whatever it raises, is a doubt."""
-        for report in self._conclude().reports:
+        """Show each report to the hooks; one that raises, whatever it raises, is a doubt.
+
+        They are shown a conclusion of their own, so that nothing that they do to it is ever written.
+        """
+        hook = self.config.hook.pytest_release_gate_concluded
+        for report in self._conclude().reports if hook.get_hookimpls() else ():
             try:
-                self.config.hook.pytest_release_gate_concluded(config=self.config, report=report)
+                hook(config=self.config, report=report)
             except BaseException as error:
                 said = escape.terminal(f"{type(error).__name__}: {error}")[:300]
                 self._doubt(f"a pytest_release_gate_concluded hook raised {said}; mend it and run again")
