@@ -30,7 +30,7 @@ FLOORS = [
     {"pipeline", "policy_schema"},
     {"reporters"},
     {"cli"},
-    {"files", "discovery", "hookspecs", "custom"},
+    {"files", "discovery", "hookspecs", "custom", "markers"},
     {"items", "guard"},
     {"session"},
     {"plugin"},

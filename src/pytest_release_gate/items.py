@@ -13,10 +13,9 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from pytest_release_gate import escape
+from pytest_release_gate import escape, markers
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
-    SEVERITIES,
     CheckResult,
     Finding,
     Location,
@@ -29,8 +28,6 @@ from pytest_release_gate.model import (
 )
 from pytest_release_gate.pipeline import trust_gates, trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
-
-MARKERS = ("release_gate", *SEVERITIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,18 +108,25 @@ class CaseFile(pytest.File):
                 yield item
 
     def _items(self) -> Iterator[GateItem]:
-        marks = {name: getattr(pytest.mark, name).mark for name in MARKERS}
         for one in self.collected:
             if one.suite is None:
                 continue
+            by_case = marks_of(one.suite)
             several = one.suite.policy.trials > 1
             for snapshot in one.suite.snapshots:
                 for (case_id, trial), output in snapshot.outputs.items():
                     label = f"{snapshot.label}-t{trial}" if several else snapshot.label
                     name = f"{escape.node_id(case_id)}[{escape.node_id(label)}]"
                     item: GateItem = GateItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
-                    item.set_up(one, snapshot.label, output, marks)
+                    item.set_up(one, snapshot.label, output, by_case[case_id])
                     yield item
+
+
+def marks_of(suite: Suite) -> dict[str, tuple[pytest.Mark, ...]]:
+    """Case id → the marks of its items; one object a marker, however many items carry it."""
+    names = {case_id: markers.of_case(case) for case_id, case in suite.cases.items()}
+    marks = {name: getattr(pytest.mark, name).mark for one in names.values() for name in one}
+    return {case_id: tuple(marks[name] for name in one) for case_id, one in names.items()}
 
 
 class GateItem(pytest.Item):
@@ -135,12 +139,12 @@ class GateItem(pytest.Item):
     # What `runtest` found, as JSON text; it rides on the report, through xdist as well.
     payload: str | None = None
 
-    def set_up(self, of: Collected, snapshot: str, output: Output, marks: dict[str, pytest.Mark]) -> None:
+    def set_up(self, of: Collected, snapshot: str, output: Output, marks: Sequence[pytest.Mark]) -> None:
         """Tell the item what it judges."""
         assert of.suite is not None
         self._of, self._suite, self._snapshot, self._output = of, of.suite, snapshot, output
         self._case = case = of.suite.cases[output.case_id]
-        for mark in (marks["release_gate"], marks[case.severity]):
+        for mark in marks:
             self.own_markers.append(mark)
             self.keywords[mark.name] = mark
         self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
@@ -209,7 +213,7 @@ class TrustItem(pytest.Item):
         """Tell the item which of the suite's trust gates it is."""
         assert of.suite is not None
         self._suite, self._index = of.suite, index
-        mark = pytest.mark.release_gate.mark
+        mark: pytest.Mark = getattr(pytest.mark, markers.ALL).mark
         self.own_markers.append(mark)
         self.keywords[mark.name] = mark
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from pytest_release_gate import escape, files, reporters, wording
+from pytest_release_gate import escape, files, markers, reporters, wording
 from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
 from pytest_release_gate.guard import FOLDER, NAME, judges_nothing, option, print_lines, protect, usage_error
-from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload, TrustItem
+from pytest_release_gate.items import CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
@@ -51,10 +51,8 @@ def start(config: pytest.Config) -> None:
         if results is not None and not isinstance(error, ResultsError):
             files.write_all(results, reporters.files_undecided("refused", said, {}))
         raise usage_error(said) from None
-    for marker in MARKERS:
-        config.addinivalue_line(
-            "markers", f"{marker}: set on release gate items (severity of the case, or all of them)"
-        )
+    for line in markers.lines(case for one in plugin.collected if one.suite for case in one.suite.cases.values()):
+        config.addinivalue_line("markers", line)
     config.pluginmanager.register(plugin, NAME)
 
 
