@@ -30,7 +30,7 @@ FLOORS = [
     {"pipeline", "policy_schema"},
     {"reporters"},
     {"cli"},
-    {"files", "discovery", "hookspecs", "custom", "markers"},
+    {"files", "discovery", "hookspecs", "custom", "markers", "comparison"},
     {"items", "guard"},
     {"session"},
     {"plugin"},

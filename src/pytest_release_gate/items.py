@@ -13,7 +13,7 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from pytest_release_gate import escape, markers
+from pytest_release_gate import comparison, escape, markers
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
     CheckResult,
@@ -164,6 +164,7 @@ class GateItem(pytest.Item):
             message = str((self._output.error or {}).get("message", ""))
             pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))
         if not result.passed:
+            comparison.tell(self.config, result)
             raise self._failure(result)
 
     def _dump(self, result: Result) -> str:
