@@ -32,7 +32,7 @@ FLOORS = [
     {"files", "discovery"},
     {"claim", "merge"},
     {"cli"},
-    {"hookspecs", "custom"},
+    {"hookspecs", "custom", "markers", "comparison"},
     {"items", "guard", "integrations"},
     {"session"},
     {"plugin"},

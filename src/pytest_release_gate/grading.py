@@ -92,7 +92,12 @@ def _said(
         said = reason if isinstance(reason, Reason) else Reason(message=reason)
         if not said.message.strip():
             raise ValueError("a check yielded an empty reason")
-        found.append(Finding(check=check.name, message=said.message, severity=_severity(check, said, severity)))
+        how_bad = _severity(check, said, severity)
+        found.append(
+            Finding(
+                check=check.name, message=said.message, severity=how_bad, expected=said.expected, actual=said.actual
+            )
+        )
     return tuple(found), tuple(measures)
 
 

@@ -13,11 +13,10 @@ import pytest
 from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
-from pytest_release_gate import escape
+from pytest_release_gate import comparison, escape, markers
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
-    SEVERITIES,
     CheckResult,
     Finding,
     Location,
@@ -30,8 +29,6 @@ from pytest_release_gate.model import (
 )
 from pytest_release_gate.pipeline import trust_gates, trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
-
-MARKERS = ("release_gate", *SEVERITIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,18 +109,25 @@ class CaseFile(pytest.File):
                 yield item
 
     def _items(self) -> Iterator[GateItem]:
-        marks = {name: getattr(pytest.mark, name).mark for name in MARKERS}
         for one in self.collected:
             if one.suite is None:
                 continue
+            by_case = marks_of(one.suite)
             several = one.suite.policy.trials > 1
             for snapshot in one.suite.snapshots:
                 for (case_id, trial), output in snapshot.outputs.items():
                     label = f"{snapshot.label}-t{trial}" if several else snapshot.label
                     name = f"{escape.node_id(case_id)}[{escape.node_id(label)}]"
                     item: GateItem = GateItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
-                    item.set_up(one, snapshot.label, output, marks)
+                    item.set_up(one, snapshot.label, output, by_case[case_id])
                     yield item
+
+
+def marks_of(suite: Suite) -> dict[str, tuple[pytest.Mark, ...]]:
+    """Case id → the marks of its items; one object a marker, however many items carry it."""
+    names = {case_id: markers.of_case(case) for case_id, case in suite.cases.items()}
+    marks = {name: getattr(pytest.mark, name).mark for one in names.values() for name in one}
+    return {case_id: tuple(marks[name] for name in one) for case_id, one in names.items()}
 
 
 class GateItem(pytest.Item):
@@ -143,12 +147,12 @@ class GateItem(pytest.Item):
         """Which suite judges it."""
         return self._of.key
 
-    def set_up(self, of: Collected, snapshot: str, output: Output, marks: dict[str, pytest.Mark]) -> None:
+    def set_up(self, of: Collected, snapshot: str, output: Output, marks: Sequence[pytest.Mark]) -> None:
         """Tell the item what it judges."""
         assert of.suite is not None
         self._of, self._suite, self._snapshot, self._output = of, of.suite, snapshot, output
         self._case = case = of.suite.cases[output.case_id]
-        for mark in (marks["release_gate"], marks[case.severity]):
+        for mark in marks:
             self.own_markers.append(mark)
             self.keywords[mark.name] = mark
         trial = [("trial", str(output.trial))] if self._suite.policy.trials > 1 else []
@@ -174,6 +178,7 @@ class GateItem(pytest.Item):
             message = str((self._output.error or {}).get("message", ""))
             pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))
         if not result.passed:
+            comparison.tell(self.config, result)
             raise self._failure(result)
 
     def _dump(self, result: Result) -> str:
@@ -223,7 +228,7 @@ class TrustItem(pytest.Item):
         """Tell the item which of the suite's trust gates it is."""
         assert of.suite is not None
         self._suite, self._index = of.suite, index
-        mark = pytest.mark.release_gate.mark
+        mark: pytest.Mark = getattr(pytest.mark, markers.ALL).mark
         self.own_markers.append(mark)
         self.keywords[mark.name] = mark
 

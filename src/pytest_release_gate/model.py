@@ -151,6 +151,9 @@ class Finding:
     message: str
     # One of SEVERITIES.
     severity: str
+    # Of a failed equality, for whoever draws differences; in no results file and on no report.
+    expected: Json = field(default=None, compare=False, repr=False)
+    actual: Json = field(default=None, compare=False, repr=False)
 
     @property
     def summary(self) -> str:

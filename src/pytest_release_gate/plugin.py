@@ -22,7 +22,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--release-gate-policy",
         metavar="FILE",
-        help="Judge by this policy, not by the one that belongs to the snapshot's place: policy/gate.toml",
+        help="Judge by this policy, not by the one that belongs to the snapshot's place: "
+        "--release-gate-policy=policy/gate.toml",
     )
     group.addoption(
         "--release-gate-results",
@@ -37,7 +38,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--release-gate-selftest",
         action="store_true",
-        help="Break right answers, one thing at a time, and show which of these mutants no check fails",
+        help="Break right answers, one thing at a time, and show which of these mutants no check fails: "
+        "--release-gate-selftest",
     )
     parser.addini("release_gate", type="paths", default=[], help="Snapshots to judge where --release-gate is absent.")
     parser.addini("release_gate_policy", help="The policy where --release-gate-policy is absent.", default="")

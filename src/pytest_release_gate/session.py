@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_release_gate import escape, files, reporters, wording
+from pytest_release_gate import escape, files, markers, reporters, wording
 from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
@@ -27,7 +27,7 @@ from pytest_release_gate.guard import (
     write_code_quality,
 )
 from pytest_release_gate.integrations import Integrations, github_lines, tell_junit
-from pytest_release_gate.items import MARKERS, CaseFile, Collected, GateItem, Payload, TrustItem
+from pytest_release_gate.items import CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
@@ -60,10 +60,8 @@ def start(config: pytest.Config) -> None:
         if results is not None and not isinstance(error, ResultsError):
             files.write_all(results, reporters.files_undecided("refused", said, {}))
         raise usage_error(said) from None
-    for marker in MARKERS:
-        config.addinivalue_line(
-            "markers", f"{marker}: set on release gate items (severity of the case, or all of them)"
-        )
+    for line in markers.lines(case for one in plugin.collected if one.suite for case in one.suite.cases.values()):
+        config.addinivalue_line("markers", line)
     config.pluginmanager.register(plugin, NAME)
     config.pluginmanager.register(Integrations(plugin.told), f"{NAME}-integrations")
 
