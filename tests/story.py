@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DECISION = re.compile(r"^release gate: (PASS|REVIEW|HOLD|BLOCK)\b.*$", re.MULTILINE)
 # What would make a run here differ from one at a user's: our own coverage and the variables of CI services.
 FOREIGN = ("PYTEST_", "GITHUB_", "CI", "PY_COLORS", "FORCE_COLOR", "NO_COLOR")
+# Plugins that, where they happen to be installed, change the order or the look of every run.
+AS_ALWAYS = ("-p", "no:randomly", "-p", "no:sugar")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +86,10 @@ class Project:
         timeout: float = 120,
     ) -> Run:
         """`python -m pytest` with these arguments."""
+        cache = [] if "cacheprovider" in args else ["-p", "no:cacheprovider"]
         clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *([] if "cacheprovider" in args else ["-p", "no:cacheprovider"]), *args],
+            [sys.executable, "-m", "pytest", *AS_ALWAYS, *cache, *args],
             cwd=self.at / cwd,
             env={**clean, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120", **(env or {})},
             input=stdin,
