@@ -33,7 +33,7 @@ FLOORS = [
     {"claim", "merge"},
     {"cli"},
     {"hookspecs", "custom", "markers", "comparison"},
-    {"items", "guard", "integrations"},
+    {"items", "guard"},
     {"session"},
     {"plugin"},
 ]

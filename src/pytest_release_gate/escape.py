@@ -91,13 +91,3 @@ def code(text: str) -> str:
     ticks = "`" * (1 + max((len(run) for run in re.findall("`+", safe)), default=0))
     pad = " " if safe.startswith("`") or safe.endswith("`") else ""
     return f"{ticks}{pad}{safe}{pad}{ticks}" if safe else ""
-
-
-def github(text: str) -> str:
-    """For the message of a workflow command of GitHub Actions: several lines, each as `terminal` has it, encoded."""
-    return lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def github_property(text: str) -> str:
-    """For a property (file, title) of such a command: one line, and nothing in it ends the property."""
-    return github(terminal(text)).replace(":", "%3A").replace(",", "%2C")

@@ -13,12 +13,10 @@ from typing import Any
 
 import pytest
 
-from pytest_release_gate import files
 from pytest_release_gate.claim import claim
 from pytest_release_gate.errors import ResultsError
 from pytest_release_gate.model import EXIT_CODES, Decision, Ground, Verdict
-from pytest_release_gate.reporters import codequality, terminal
-from pytest_release_gate.reporters.results import encode
+from pytest_release_gate.reporters import terminal
 
 NAME = "release-gate-session"
 # Options with which pytest runs no session, or a session that judges nothing.
@@ -33,28 +31,15 @@ def protect(config: pytest.Config, options: Any) -> None:
     :param options: the parsed options; while conftest files are still to be loaded, `config` does not have them.
     :raises pytest.UsageError: if the folder can't be used.
     """
-    if judges_nothing(config, options):
-        return
     results = _results_folder(config, options)
-    claimed = FOLDER in config.stash
+    if results is None or FOLDER in config.stash:
+        return
     try:
-        write_code_quality(config, options, codequality.render_undecided([(None, None, codequality.UNFINISHED)]))
-        if results is None or claimed:
-            return
         handle = claim(results)
     except ResultsError as error:
         raise usage_error([str(error)]) from None
     config.add_cleanup(lambda: os.close(handle))
     config.stash[FOLDER] = results
-
-
-def write_code_quality(config: pytest.Config, options: Any, text: str) -> None:
-    """Write GitLab's report, if it is asked for.
-
-    :raises ResultsError: if it can't be written.
-    """
-    if name := options.release_gate_code_quality:
-        files.write_atomically(Path(os.path.abspath(config.invocation_params.dir / name)), encode(text))
 
 
 def guard(config: pytest.Config) -> Generator[None, Any, Any]:

@@ -14,7 +14,6 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_release_gate import comparison, escape, markers
-from pytest_release_gate.errors import Problem
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
     CheckResult,
@@ -42,7 +41,7 @@ class Collected:
     cases: Path
     # None: refused.
     suite: Suite | None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def labels(self) -> list[str]:
@@ -94,7 +93,7 @@ class CaseFile(pytest.File):
 
         :raises CollectError: listing every problem, if the evidence of a suite could not be read.
         """
-        problems = [str(problem) for one in self.collected for problem in one.problems]
+        problems = [problem for one in self.collected for problem in one.problems]
         if problems:
             head = f"the evidence can't be judged as it is ({len(problems)} problems):"
             raise self.CollectError("\n".join([head, *problems_block(problems)]))
@@ -155,9 +154,6 @@ class GateItem(pytest.Item):
         for mark in marks:
             self.own_markers.append(mark)
             self.keywords[mark.name] = mark
-        trial = [("trial", str(output.trial))] if self._suite.policy.trials > 1 else []
-        told = [("severity", case.severity), ("bucket", case.bucket), ("snapshot", snapshot), *trial]
-        self.user_properties += [(name, escape.terminal(value)) for name, value in told if value]
         self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
 
     def _initrequest(self) -> None:
@@ -171,9 +167,6 @@ class GateItem(pytest.Item):
         self.payload = None
         self.result = result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
         self.payload = self._dump(result)
-        # Of several runs of the item the last one's, as everything else in a JUnit file.
-        self.user_properties = [one for one in self.user_properties if one[0] != "state"]
-        self.user_properties.append(("state", result.state.value))
         if result.state is State.INFRA:
             message = str((self._output.error or {}).get("message", ""))
             pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))

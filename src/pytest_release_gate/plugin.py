@@ -31,11 +31,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write decision, metrics and evidence into this folder: --release-gate-results=results",
     )
     group.addoption(
-        "--release-gate-code-quality",
-        metavar="FILE",
-        help="Write what did not pass as GitLab's code quality report: --release-gate-code-quality=gl.json",
-    )
-    group.addoption(
         "--release-gate-selftest",
         action="store_true",
         help="Break right answers, one thing at a time, and show which of these mutants no check fails: "

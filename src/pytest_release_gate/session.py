@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,7 @@ from pytest_release_gate.custom import registered_checks
 from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
-from pytest_release_gate.guard import (
-    FOLDER,
-    NAME,
-    judges_nothing,
-    option,
-    print_lines,
-    protect,
-    usage_error,
-    write_code_quality,
-)
-from pytest_release_gate.integrations import Integrations, github_lines, tell_junit
+from pytest_release_gate.guard import FOLDER, NAME, judges_nothing, option, print_lines, protect, usage_error
 from pytest_release_gate.items import CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
@@ -38,7 +28,7 @@ from pytest_release_gate.model import (
     Verdict,
 )
 from pytest_release_gate.pipeline import at_least_hold, conclude, judge_graders, load_policy, together
-from pytest_release_gate.reporters import codequality, terminal
+from pytest_release_gate.reporters import terminal
 from pytest_release_gate.selftest import SelfTest, selftest
 from pytest_release_gate.suite import Files, read_suite
 
@@ -63,7 +53,6 @@ def start(config: pytest.Config) -> None:
     for line in markers.lines(case for one in plugin.collected if one.suite for case in one.suite.cases.values()):
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(plugin, NAME)
-    config.pluginmanager.register(Integrations(plugin.told), f"{NAME}-integrations")
 
 
 def _targets(config: pytest.Config) -> tuple[list[Target], list[str]]:
@@ -90,11 +79,11 @@ def _collect(target: Target, config: pytest.Config) -> Collected:
     known = {os.path.realpath(target.policy.parent / trust.snapshot) for trust in policy.trust}
     candidates = [path for path in target.outputs if os.path.realpath(path) not in known] or target.outputs
     suite: Suite | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[str, ...] = ()
     try:
         suite = read_suite(target.policy, policy, candidates, reader)
     except SuiteError as error:
-        problems = error.problems
+        problems = tuple(map(str, error.problems))
     digest = hashlib.sha256(json.dumps(sorted(reader.digests.items())).encode()).hexdigest()
     return Collected(key=reader.name(target.policy), digest=digest, cases=cases, suite=suite, problems=problems)
 
@@ -122,10 +111,6 @@ class GatePlugin:
         self._worst: dict[str, dict[tuple[str, str, int], tuple[int, str, Result]]] = {
             one.key: {} for one in self.collected
         }
-        # Node id → whose output it judges.
-        self._nodes: dict[str, tuple[str, tuple[str, str, int]]] = {}
-        # What was concluded last.
-        self._conclusion: Conclusion | None = None
         # What is known of the graders, by suite key; found out once, however often it is concluded.
         self._graders: dict[str, Graders] = {}
         # What this process graded last: the text on its report, the suite's key, the result.
@@ -214,7 +199,7 @@ class GatePlugin:
         """Remember the worst that was found on each output; on the controller, reports of workers arrive here too."""
         text = getattr(report, "release_gate", None)
         if text is not None:
-            result = self._remember(text, report.nodeid)
+            result = self._remember(text)
             # An item that fails although its output passed was made to fail by somebody else (a strict xfail, a timer).
             self._own_failures += report.failed and result is not None and not result.passed
         elif getattr(report, "release_gate_trust", False):
@@ -224,7 +209,7 @@ class GatePlugin:
             if report.failed and report.when != "call":
                 self._doubt(f"the {report.when} of {escape.terminal(report.nodeid)} failed; see its error")
 
-    def _remember(self, text: str, nodeid: str) -> Result | None:
+    def _remember(self, text: str) -> Result | None:
         """The result that a report brought; None, and a doubt, if it is about other files than ours."""
         suite, result = self._read(text)
         if result is None:
@@ -232,7 +217,6 @@ class GatePlugin:
             return None
         worst = self._worst[suite]
         key = (result.snapshot, result.case_id, result.trial)
-        self._nodes[nodeid] = (suite, key)
         if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
             worst[key] = (_RANKS[result.state], text, result)
         return result
@@ -302,8 +286,7 @@ class GatePlugin:
 
     def _end(self, session: pytest.Session, status: int) -> Conclusion:
         """Conclude from all that is known now, write it, and assign the exit code."""
-        conclusion = self._conclusion = self._write(self._conclude())
-        tell_junit(self.config, conclusion)
+        conclusion = self._write(self._conclude())
         session.exitstatus = self.code = self._exit_code(session, status, conclusion.decision.verdict)
         return conclusion
 
@@ -332,44 +315,24 @@ class GatePlugin:
         # Refused evidence has no report to show its reasons.
         return at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
 
-    def _problems(self) -> list[Problem]:
+    def _refused(self) -> list[str]:
         return [problem for one in self.collected for problem in one.problems]
 
-    def _refused(self) -> list[str]:
-        return [str(problem) for problem in self._problems()]
-
-    def told(self) -> tuple[Conclusion, dict[str, Result]]:
-        """What is concluded by now, and the worst that was found on the output of each item, by node id."""
-        results = {node: self._worst[suite][key][2] for node, (suite, key) in self._nodes.items()}
-        return self._conclusion or self._conclude(), results
-
     def _write(self, conclusion: Conclusion) -> Conclusion:
-        """Write what was asked for; where that fails, the verdict is HOLD at least, in whatever can be written."""
-        self._unwritten = ""
-        conclusion = self._tried(conclusion, self._write_code_quality)
-        before = self._unwritten
-        conclusion = self._tried(conclusion, self._write_results)
-        return self._tried(conclusion, self._write_code_quality) if self._unwritten != before else conclusion
-
-    def _tried(self, conclusion: Conclusion, write: Callable[[Conclusion], None]) -> Conclusion:
+        """Write what was asked for; where that fails, the verdict is HOLD at least."""
+        if self.results is None:
+            return conclusion
+        refused = self._refused()
+        if refused:
+            content = reporters.files_undecided("refused", refused, {})
+        else:
+            content = reporters.files_of(conclusion, self._folders())
         try:
-            write(conclusion)
+            files.write_all(self.results, content)
         except ResultsError as error:
             self._unwritten = str(error)
             return at_least_hold(conclusion, [str(error)])
         return conclusion
-
-    def _write_results(self, conclusion: Conclusion) -> None:
-        refused = self._refused()
-        if self.results is not None and refused:
-            files.write_all(self.results, reporters.files_undecided("refused", refused, {}))
-        elif self.results is not None:
-            files.write_all(self.results, reporters.files_of(conclusion, self._folders()))
-
-    def _write_code_quality(self, conclusion: Conclusion) -> None:
-        told = [(problem.path, problem.line, problem.message) for problem in self._problems()]
-        text = codequality.render_undecided(told) if told else codequality.render(conclusion)
-        write_code_quality(self.config, self.config.option, text)
 
     def _folders(self) -> list[str]:
         """For each report, the subfolder of its suite."""
@@ -401,7 +364,6 @@ class GatePlugin:
         if self.results is not None and not self._unwritten:
             shown = os.path.relpath(self.results, self.config.invocation_params.dir)
             lines.append(f"  results in {escape.terminal(shown)}")
-        lines += github_lines(conclusion, self._problems(), self.config.rootpath)
         lines.append(terminal.decision_line(conclusion.decision))
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:
