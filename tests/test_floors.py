@@ -30,6 +30,7 @@ FLOORS = [
     {"reporters"},
     {"cli"},
     {"files", "discovery", "hookspecs", "custom"},
+    {"integrations"},
     {"items", "guard"},
     {"session"},
     {"plugin"},

@@ -14,6 +14,7 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_release_gate import escape
+from pytest_release_gate.errors import Problem
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
     SEVERITIES,
@@ -31,6 +32,8 @@ from pytest_release_gate.pipeline import trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
 
 MARKERS = ("release_gate", *SEVERITIES)
+# A rerun never upgrades: of several results for one output the worst counts.
+RANKS = {State.PASSED: 0, State.INFRA: 1, State.UNGRADED: 2, State.FAILED: 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,7 @@ class Collected:
     cases: Path
     # None: refused.
     suite: Suite | None
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def labels(self) -> list[str]:
@@ -96,7 +99,7 @@ class CaseFile(pytest.File):
 
         :raises CollectError: listing every problem, if the evidence of a suite could not be read.
         """
-        problems = [problem for one in self.collected for problem in one.problems]
+        problems = [str(problem) for one in self.collected for problem in one.problems]
         if problems:
             head = f"the evidence can't be judged as it is ({len(problems)} problems):"
             raise self.CollectError("\n".join([head, *problems_block(problems)]))
@@ -134,6 +137,9 @@ class GateItem(pytest.Item):
     _output: Output
     # What `runtest` found, as JSON text; it rides on the report, through xdist as well.
     payload: str | None = None
+    # Properties for JUnit files that never change, and the worst state so far.
+    _said: Sequence[tuple[str, str]] = ()
+    _worst: State | None = None
 
     def set_up(self, of: Collected, snapshot: str, output: Output, marks: dict[str, pytest.Mark]) -> None:
         """Tell the item what it judges."""
@@ -144,6 +150,11 @@ class GateItem(pytest.Item):
             self.own_markers.append(mark)
             self.keywords[mark.name] = mark
         self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
+        said = {"severity": case.severity, "bucket": case.bucket, "snapshot": snapshot}
+        said |= {"trial": str(output.trial)} if of.suite.policy.trials > 1 else {}
+        # Through xdist only what is valid Unicode arrives.
+        self._said = [(name, escape.terminal(value)) for name, value in said.items()]
+        self._tell("not judged")
 
     def _initrequest(self) -> None:
         """Nothing to do: rerun plugins call it on whatever they run again."""
@@ -156,11 +167,18 @@ class GateItem(pytest.Item):
         self.payload = None
         result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
         self.payload = self._dump(result)
+        self._worst = max(self._worst or result.state, result.state, key=lambda state: RANKS[state])
+        self._tell(self._worst.value)
         if result.state is State.INFRA:
             message = str((self._output.error or {}).get("message", ""))
             pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))
         if not result.passed:
             raise self._failure(result)
+
+    def _tell(self, state: str) -> None:
+        """Put on the report what JUnit files show as properties of the case."""
+        others = [pair for pair in self.user_properties if pair[0] not in ("state", *dict(self._said))]
+        self.user_properties[:] = [*others, *self._said, ("state", state)]
 
     def _dump(self, result: Result) -> str:
         checks = [
@@ -209,6 +227,8 @@ class TrustItem(pytest.Item):
         """Tell the item which of the suite's trust gates it is."""
         assert of.suite is not None
         self._suite, self._index = of.suite, index
+        self._snapshot = escape.terminal(of.suite.known[index].label)
+        self._tell("not judged")
         mark = pytest.mark.release_gate.mark
         self.own_markers.append(mark)
         self.keywords[mark.name] = mark
@@ -216,12 +236,16 @@ class TrustItem(pytest.Item):
     def _initrequest(self) -> None:
         """Nothing to do: rerun plugins call it on whatever they run again."""
 
+    def _tell(self, state: str) -> None:
+        self.user_properties[:] = [("snapshot", self._snapshot), ("state", state)]
+
     def runtest(self) -> None:
         """Judge what is known.
 
         :raises NotPassedError: if the checks can't be trusted.
         """
         result = trusted(self._suite, self._index)
+        self._tell("failed" if result.reasons else "passed")
         if result.reasons:
             place = (self._suite.known[self._index].source.path, 1)
             lines = ["the graders can't be trusted, whatever they say of others:", *result.reasons, place[0]]
