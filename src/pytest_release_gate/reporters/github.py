@@ -37,7 +37,9 @@ def commands(conclusion: Conclusion, troubles: Sequence[Trouble], prefix: str) -
     failed.sort(key=lambda pair: SEVERITIES.index(pair[0]))
     found: dict[str, list[str]] = {"error": [], "warning": []}
     for trouble in troubles:
-        found["error"].append(_command("error", prefix, trouble.place, "release gate: refused", [trouble.message]))
+        found["error"].append(
+            _command("error", prefix, trouble.place, "refused by the release gate", [trouble.message])
+        )
     for severity, result in failed:
         level = _LEVELS[severity]
         found[level].append(_command(level, prefix, result.case_source, _title(severity, result), _message(result)))
