@@ -140,6 +140,7 @@ REMEDIES: dict[str, str] = {
     "names …, which is no path": "run this part again",
     "the check … is …, whatever": "run this part again",
     "can't be used: …": "the rest of the sentence says why",
+    "the run of the agent was lost": "nothing, if few are lost; run those trials again otherwise",
     "has …, which ECMA-262": "write the pattern with what ECMA-262 has",
     "repeats …, which is upside down": "write the smaller number first",
     "… must pass … of … cases": "mend the checks: a snapshot whose answer is known ends otherwise",
@@ -194,12 +195,14 @@ PARTS = (
     "has an item twice",
 )
 WHERE = {
-    "Options, and what stands around a session": ("claim discovery files guard plugin session reporters/codequality"),
+    "Options, and what stands around a session": (
+        "claim discovery files guard plugin session integrations reporters/codequality"
+    ),
     "The policy (exit code 4, before anything is collected)": "policy custom binding",
     "Cases, outputs and schemas (exit code 2, verdict HOLD)": (
         "jsonl contract complaints schema patterns suite judgements"
     ),
-    "Checks, on one output": "checks/common checks/evidence checks/fields checks/judged checks/tools grading",
+    "Checks, on one output": "checks/common checks/evidence checks/fields checks/judged checks/tools grading reporters/remarks",
     "Why a decision is not PASS": "gate agreement pipeline",
     "Merging (verdict HOLD)": "merge",
 }

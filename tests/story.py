@@ -14,7 +14,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 DECISION = re.compile(r"^release gate: (PASS|REVIEW|HOLD|BLOCK)\b.*$", re.MULTILINE)
 # What would make a run here differ from one at a user's: our own coverage and the variables of CI services.
-FOREIGN = ("PYTEST_", "GITHUB_", "CI", "PY_COLORS", "FORCE_COLOR", "NO_COLOR")
+FOREIGN = ("PYTEST_", "GITHUB_", "GITLAB_", "CI", "PY_COLORS", "FORCE_COLOR", "NO_COLOR")
 # Plugins that, where they happen to be installed, change the order or the look of every run.
 AS_ALWAYS = ("-p", "no:randomly", "-p", "no:sugar")
 

@@ -39,7 +39,9 @@ READABLE = "§ é ß 日本語 عربي ✅ 👍🏽 👩‍👩‍👧 naïve �
         ("::error::x", "\\x3a:error::x"),
         ("  ::error::x", "  \\x3a:error::x"),
         ("##[error]x", "\\x23#[error]x"),
-        ("a::b ##[c]", "a::b ##[c]"),
+        ("a::b", "a::b"),
+        # GitHub's runner takes this for a command wherever it stands in a line.
+        ("a ##[b] ##[c]", "a \\x23#[b] \\x23#[c]"),
         ("# heading", "# heading"),
     ],
 )
@@ -54,7 +56,8 @@ def test_a_terminal_line_is_one_printable_line(text):
     assert "\n" not in shown
     assert "\r" not in shown
     assert "\x1b" not in shown
-    assert not re.match(r"\s*(::|##\[)", shown)
+    assert not re.match(r"\s*::", shown)
+    assert "##[" not in shown
     assert not re.search(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]", shown)
     shown.encode("utf-8")
 
@@ -211,7 +214,7 @@ def test_hostile_text_is_judged_like_any_other(hostile):
 def test_no_line_of_a_log_is_a_command_or_a_control(hostile):
     _, run = hostile
 
-    assert not re.search(r"^\s*(::|##\[)", run.out, re.MULTILINE)
+    assert not re.search(r"^\s*::|##\[", run.out, re.MULTILINE)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]", run.out)
     assert "\\x1b[31mred" in run.out
     assert len(run.out) < 1_000_000

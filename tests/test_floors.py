@@ -33,6 +33,7 @@ FLOORS = [
     {"claim", "merge"},
     {"cli"},
     {"hookspecs", "custom", "markers", "comparison"},
+    {"integrations"},
     {"items", "guard"},
     {"session"},
     {"plugin"},

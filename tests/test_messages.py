@@ -11,9 +11,11 @@ from pytest_release_gate import PolicyError, SuiteError, load
 from pytest_release_gate.cli import main
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.jsonl import read_records
+from pytest_release_gate.reporters.remarks import remarks
 from pytest_release_gate.schema import compile_schema
 from test_policy import CHECKS, HEAD, RULES, refused
 
+from build import result
 from story import Project
 
 FOUND = messages()
@@ -101,6 +103,8 @@ HERE = (
     "a worker read other files for",
     "is a path for pytest, not a snapshot to judge",
     "a snapshot can't be called",
+    "the run of the agent was lost to infrastructure trouble",
+    "no check applied to this output",
 )
 
 
@@ -119,6 +123,13 @@ def test_of_options_and_files(expense: Project):
     expense.write("policy/gate.toml", versions)
     with pytest.raises(SuiteError, match=r"input\.version: must be text that names the version of the policy"):
         load(policy, [good], root=expense.at)
+
+
+def test_of_outputs_that_nobody_can_judge():
+    lost, idle = result("A", "", infra="timeout"), result("B", "s")
+
+    assert remarks(lost)[0].message == "the run of the agent was lost to infrastructure trouble: timeout"
+    assert remarks(idle)[0].message.startswith("no check applied to this output, so nobody knows whether it is right")
 
 
 def test_of_records_and_schemas():

@@ -15,7 +15,6 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # In an emoji sequence a joiner is part of what is seen.
 _JOINER = "\u200d"
 _LONGEST_ID = 100
-_COMMAND = re.compile(r"\s*(::|##\[)")
 
 
 def _written_out(character: str) -> str:
@@ -34,9 +33,10 @@ def _joins_emoji(text: str, index: int) -> bool:
 def terminal(text: str) -> str:
     """For one line of a terminal or a log: no control characters, no line breaks, nothing invisible.
 
-    Logs of CI services take lines that begin with `::` or `##[` for commands, so no line of ours begins with either.
+    Logs of CI services take for commands what begins with `::`, or has `##[` anywhere; no line of ours does.
     """
-    if _COMMAND.match(text):
+    text = text.replace("##[", "\\x23#[")
+    if text.lstrip().startswith("::"):
         first = len(text) - len(text.lstrip())
         return text[:first].replace("\n", " ") + _written_out(text[first]) + terminal(text[first + 1 :])
     if text.isascii() and text.isprintable():
@@ -68,6 +68,18 @@ def node_id(text: str) -> str:
         return safe
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return f"{safe[: _LONGEST_ID - 20]}…{digest}"
+
+
+def workflow_command(text: str, *, in_property: bool = False) -> str:
+    r"""For a workflow command of GitHub Actions: no line of it begins another command, and none ends it.
+
+    :param text: its message, where line feeds are kept as `%0A`.
+    :param in_property: for the value of a property instead, which is one line without `:` and `,`.
+    """
+    safe = terminal(text) if in_property else lines(text)
+    for character in "%\r\n" + (":," if in_property else ""):
+        safe = safe.replace(character, f"%{ord(character):02X}")
+    return safe
 
 
 def file_name(text: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_release_gate.claim import claim
 from pytest_release_gate.errors import ResultsError
+from pytest_release_gate.integrations import Integrations
 from pytest_release_gate.model import EXIT_CODES, Decision, Ground, Verdict
 from pytest_release_gate.reporters import terminal
 
@@ -23,6 +24,7 @@ NAME = "release-gate-session"
 _NO_SESSION = ("collectonly", "help", "version", "markers", "showfixtures", "show_fixtures_per_test", "cacheshow")
 # The results folder, from the moment on at which its old decision is gone.
 FOLDER = pytest.StashKey[Path]()
+_PROTECTED = pytest.StashKey[bool]()
 
 
 def protect(config: pytest.Config, options: Any) -> None:
@@ -31,15 +33,18 @@ def protect(config: pytest.Config, options: Any) -> None:
     :param options: the parsed options; while conftest files are still to be loaded, `config` does not have them.
     :raises pytest.UsageError: if the folder can't be used.
     """
-    results = _results_folder(config, options)
-    if results is None or FOLDER in config.stash:
+    if judges_nothing(config, options) or _PROTECTED in config.stash:
         return
+    results = _results_folder(config, options)
     try:
-        handle = claim(results)
+        if results is not None:
+            handle = claim(results)
+            config.add_cleanup(lambda: os.close(handle))
+            config.stash[FOLDER] = results
+        Integrations(config, options).begin()
     except ResultsError as error:
         raise usage_error([str(error)]) from None
-    config.add_cleanup(lambda: os.close(handle))
-    config.stash[FOLDER] = results
+    config.stash[_PROTECTED] = True
 
 
 def guard(config: pytest.Config) -> Generator[None, Any, Any]:
@@ -83,11 +88,9 @@ def judges_nothing(config: pytest.Config, options: Any) -> bool:
 
 
 def _results_folder(config: pytest.Config, options: Any) -> Path | None:
-    """Where results go; None where none are asked for, and in sessions that conclude nothing."""
+    """Where results go; None where none are asked for."""
     value, base = option(config, options, "release_gate_results")
-    if not value or judges_nothing(config, options):
-        return None
-    return Path(os.path.abspath(base / value))
+    return Path(os.path.abspath(base / value)) if value else None
 
 
 def print_lines(lines: Sequence[str]) -> None:

@@ -14,6 +14,7 @@ from _pytest._code.code import ReprFileLocation, TerminalRepr
 from _pytest._io import TerminalWriter
 
 from pytest_release_gate import comparison, escape, markers
+from pytest_release_gate.errors import Problem
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
     CheckResult,
@@ -29,6 +30,9 @@ from pytest_release_gate.model import (
 from pytest_release_gate.pipeline import trust_gates, trusted
 from pytest_release_gate.reporters.terminal import failure, problems_block
 
+# A rerun never upgrades: of several results for one output the worst counts.
+RANKS = {State.PASSED: 0, State.INFRA: 1, State.UNGRADED: 2, State.FAILED: 3}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Collected:
@@ -41,7 +45,7 @@ class Collected:
     cases: Path
     # None: refused.
     suite: Suite | None
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
 
     @property
     def labels(self) -> list[str]:
@@ -93,7 +97,7 @@ class CaseFile(pytest.File):
 
         :raises CollectError: listing every problem, if the evidence of a suite could not be read.
         """
-        problems = [problem for one in self.collected for problem in one.problems]
+        problems = [str(problem) for one in self.collected for problem in one.problems]
         if problems:
             head = f"the evidence can't be judged as it is ({len(problems)} problems):"
             raise self.CollectError("\n".join([head, *problems_block(problems)]))
@@ -140,6 +144,9 @@ class GateItem(pytest.Item):
     payload: str | None = None
     # The same as a noun, for the process that graded it.
     result: Result | None = None
+    # Properties for JUnit files that never change, and the worst state so far.
+    _said: Sequence[tuple[str, str]] = ()
+    _worst: State | None = None
 
     @property
     def suite_key(self) -> str:
@@ -155,6 +162,11 @@ class GateItem(pytest.Item):
             self.own_markers.append(mark)
             self.keywords[mark.name] = mark
         self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
+        said = {"severity": case.severity, "bucket": case.bucket, "snapshot": snapshot}
+        said |= {"trial": str(output.trial)} if of.suite.policy.trials > 1 else {}
+        # Through xdist only what is valid Unicode arrives.
+        self._said = [(name, escape.terminal(value)) for name, value in said.items()]
+        self._tell("not judged")
 
     def _initrequest(self) -> None:
         """Nothing to do: rerun plugins call it on whatever they run again."""
@@ -167,12 +179,19 @@ class GateItem(pytest.Item):
         self.payload = None
         self.result = result = grade(self._case, self._output, self._suite.policy.checks, self._snapshot)
         self.payload = self._dump(result)
+        self._worst = max(self._worst or result.state, result.state, key=lambda state: RANKS[state])
+        self._tell(self._worst.value)
         if result.state is State.INFRA:
             message = str((self._output.error or {}).get("message", ""))
             pytest.skip(escape.terminal(f"infrastructure: {result.infra}: {message[:500]}"))
         if not result.passed:
             comparison.tell(self.config, result)
             raise self._failure(result)
+
+    def _tell(self, state: str) -> None:
+        """Put on the report what JUnit files show as properties of the case."""
+        others = [pair for pair in self.user_properties if pair[0] not in ("state", *dict(self._said))]
+        self.user_properties[:] = [*others, *self._said, ("state", state)]
 
     def _dump(self, result: Result) -> str:
         checks = [
@@ -221,6 +240,8 @@ class TrustItem(pytest.Item):
         """Tell the item which of the suite's trust gates it is."""
         assert of.suite is not None
         self._suite, self._index = of.suite, index
+        self._snapshot = escape.terminal(PurePosixPath(trust_gates(of.suite)[index].path).stem)
+        self._tell("not judged")
         mark: pytest.Mark = getattr(pytest.mark, markers.ALL).mark
         self.own_markers.append(mark)
         self.keywords[mark.name] = mark
@@ -228,12 +249,16 @@ class TrustItem(pytest.Item):
     def _initrequest(self) -> None:
         """Nothing to do: rerun plugins call it on whatever they run again."""
 
+    def _tell(self, state: str) -> None:
+        self.user_properties[:] = [("snapshot", self._snapshot), ("state", state)]
+
     def runtest(self) -> None:
         """Judge what is known.
 
         :raises NotPassedError: if the checks can't be trusted.
         """
         result = trusted(self._suite, self._index)
+        self._tell("failed" if result.reasons else "passed")
         if result.reasons:
             place = (trust_gates(self._suite)[self._index].path, 1)
             lines = ["the graders can't be trusted, whatever they say of others:", *result.reasons, place[0]]

@@ -31,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write decision, metrics and evidence into this folder: --release-gate-results=results",
     )
     group.addoption(
+        "--release-gate-code-quality",
+        metavar="FILE",
+        help="Write what is wrong as a code quality report for GitLab: "
+        "--release-gate-code-quality=gl-code-quality-report.json",
+    )
+    group.addoption(
         "--release-gate-selftest",
         action="store_true",
         help="Break right answers, one thing at a time, and show which of these mutants no check fails: "

@@ -17,13 +17,14 @@ from pytest_release_gate.discovery import Target, find_targets
 from pytest_release_gate.errors import GateError, PolicyError, Problem, ResultsError, SuiteError
 from pytest_release_gate.grading import result_of
 from pytest_release_gate.guard import FOLDER, NAME, judges_nothing, option, print_lines, protect, usage_error
-from pytest_release_gate.items import CaseFile, Collected, GateItem, Payload, TrustItem
+from pytest_release_gate.integrations import NAME as INTEGRATIONS
+from pytest_release_gate.integrations import Integrations
+from pytest_release_gate.items import RANKS, CaseFile, Collected, GateItem, Payload, TrustItem
 from pytest_release_gate.model import (
     EXIT_CODES,
     Conclusion,
     Graders,
     Result,
-    State,
     Suite,
     Verdict,
 )
@@ -31,9 +32,6 @@ from pytest_release_gate.pipeline import at_least_hold, conclude, judge_graders,
 from pytest_release_gate.reporters import terminal
 from pytest_release_gate.selftest import SelfTest, selftest
 from pytest_release_gate.suite import Files, read_suite
-
-# A rerun never upgrades: of several results for one output the worst counts.
-_RANKS = {State.PASSED: 0, State.INFRA: 1, State.UNGRADED: 2, State.FAILED: 3}
 
 
 def start(config: pytest.Config) -> None:
@@ -46,13 +44,17 @@ def start(config: pytest.Config) -> None:
     try:
         plugin = GatePlugin(config, results)
     except GateError as error:
-        said = [str(problem) for problem in error.problems] if isinstance(error, PolicyError) else [str(error)]
+        problems = error.problems if isinstance(error, PolicyError) else (Problem(message=str(error)),)
+        said = [str(problem) for problem in problems]
         if results is not None and not isinstance(error, ResultsError):
             files.write_all(results, reporters.files_undecided("refused", said, {}))
+        if not judges_nothing(config, config.option):
+            print_lines(Integrations(config).could_not_start(problems))
         raise usage_error(said) from None
     for line in markers.lines(case for one in plugin.collected if one.suite for case in one.suite.cases.values()):
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(plugin, NAME)
+    config.pluginmanager.register(plugin.integrations, INTEGRATIONS)
 
 
 def _targets(config: pytest.Config) -> tuple[list[Target], list[str]]:
@@ -79,11 +81,11 @@ def _collect(target: Target, config: pytest.Config) -> Collected:
     known = {os.path.realpath(target.policy.parent / trust.snapshot) for trust in policy.trust}
     candidates = [path for path in target.outputs if os.path.realpath(path) not in known] or target.outputs
     suite: Suite | None = None
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     try:
         suite = read_suite(target.policy, policy, candidates, reader)
     except SuiteError as error:
-        problems = tuple(map(str, error.problems))
+        problems = error.problems
     digest = hashlib.sha256(json.dumps(sorted(reader.digests.items())).encode()).hexdigest()
     return Collected(key=reader.name(target.policy), digest=digest, cases=cases, suite=suite, problems=problems)
 
@@ -94,6 +96,7 @@ class GatePlugin:
     def __init__(self, config: pytest.Config, results: Path | None) -> None:
         self.config = config
         self.results = results
+        self.integrations = Integrations(config)
         self.targets, self.ignored = _targets(config)
         if results is not None:
             named = [reporters.snapshot_file(t.folder, path.stem) for t in self.targets for path in t.outputs]
@@ -217,8 +220,8 @@ class GatePlugin:
             return None
         worst = self._worst[suite]
         key = (result.snapshot, result.case_id, result.trial)
-        if key not in worst or (_RANKS[result.state], text) > worst[key][:2]:
-            worst[key] = (_RANKS[result.state], text, result)
+        if key not in worst or (RANKS[result.state], text) > worst[key][:2]:
+            worst[key] = (RANKS[result.state], text, result)
         return result
 
     def _read(self, text: str) -> tuple[str, Result | None]:
@@ -267,7 +270,7 @@ class GatePlugin:
             return (yield)
         except BaseException as error:
             self._doubt(f"another plugin broke the end of the session ({type(error).__name__}); run again without it")
-            conclusion = self._end(session, status)
+            conclusion = self._end(session, status, again=True)
             if isinstance(error, pytest.exit.Exception | SystemExit):
                 return None  # it was meant to set the exit code, and that is set
             raise
@@ -284,10 +287,11 @@ class GatePlugin:
         if self._last_words is not None:
             self._show(self._last_words)
 
-    def _end(self, session: pytest.Session, status: int) -> Conclusion:
+    def _end(self, session: pytest.Session, status: int, *, again: bool = False) -> Conclusion:
         """Conclude from all that is known now, write it, and assign the exit code."""
-        conclusion = self._write(self._conclude())
+        conclusion = self._write(self._write_code_quality(self._conclude()))
         session.exitstatus = self.code = self._exit_code(session, status, conclusion.decision.verdict)
+        self.integrations.concluded(conclusion, self.code, again=again)
         return conclusion
 
     def _call_concluded(self) -> None:
@@ -315,8 +319,20 @@ class GatePlugin:
         # Refused evidence has no report to show its reasons.
         return at_least_hold(together(conclusions, self._doubts), [*self._refused(), *self._doubts])
 
-    def _refused(self) -> list[str]:
+    def _problems(self) -> list[Problem]:
         return [problem for one in self.collected for problem in one.problems]
+
+    def _refused(self) -> list[str]:
+        return [str(problem) for problem in self._problems()]
+
+    def _write_code_quality(self, conclusion: Conclusion) -> Conclusion:
+        """Before the results, since they have to tell of it if that fails."""
+        try:
+            self.integrations.write(conclusion, self._problems())
+        except ResultsError as error:
+            self._doubt(str(error))
+            return self._conclude()
+        return conclusion
 
     def _write(self, conclusion: Conclusion) -> Conclusion:
         """Write what was asked for; where that fails, the verdict is HOLD at least."""
@@ -331,7 +347,7 @@ class GatePlugin:
             files.write_all(self.results, content)
         except ResultsError as error:
             self._unwritten = str(error)
-            return at_least_hold(conclusion, [str(error)])
+            return self._write_code_quality(at_least_hold(conclusion, [str(error)]))
         return conclusion
 
     def _folders(self) -> list[str]:
@@ -364,6 +380,7 @@ class GatePlugin:
         if self.results is not None and not self._unwritten:
             shown = os.path.relpath(self.results, self.config.invocation_params.dir)
             lines.append(f"  results in {escape.terminal(shown)}")
+        lines += self.integrations.last_lines(conclusion, self._problems())
         lines.append(terminal.decision_line(conclusion.decision))
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         if reporter is None:

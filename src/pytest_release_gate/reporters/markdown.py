@@ -18,7 +18,7 @@ _NOTE = "`production_approved: false`: nothing here approves a release, a PASS l
 def render(conclusion: Conclusion) -> str:
     """The report of a concluded run."""
     shown = conclusion.reports[:_MOST_SNAPSHOTS]
-    parts = [_head(conclusion.decision), _table(shown)]
+    parts = [_head(conclusion.decision), *([_table(shown)] if shown else [])]
     if len(shown) < len(conclusion.reports):
         parts.append(f"{len(conclusion.reports) - len(shown)} more snapshots are in `summary.json`.\n")
     budget = _MOST_CASES
