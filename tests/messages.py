@@ -202,7 +202,9 @@ WHERE = {
     "Cases, outputs and schemas (exit code 2, verdict HOLD)": (
         "jsonl contract complaints schema patterns suite judgements"
     ),
-    "Checks, on one output": "checks/common checks/evidence checks/fields checks/judged checks/tools grading reporters/remarks",
+    "Checks, on one output": (
+        "checks/common checks/evidence checks/fields checks/judged checks/tools grading reporters/remarks"
+    ),
     "Why a decision is not PASS": "gate agreement pipeline",
     "Merging (verdict HOLD)": "merge",
 }

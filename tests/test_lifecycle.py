@@ -93,6 +93,26 @@ def test_trouble_never_passes_and_says_why(expense, conftest, args, code, words)
     assert "pytest_release_gate/" not in run.out
 
 
+def test_a_calm_stop_after_the_last_item_leaves_nothing_out(expense):
+    """As --sw does where the last one fails: pytest's own code stands, and so does the verdict."""
+    expense.write("conftest.py", LAST.format("item.session.shouldstop = 'enough'"))
+    plain = expense.gate_results("candidate-v2", "--noconftest").files()
+    run = expense.gate_results("candidate-v2")
+
+    assert (run.code, run.verdict) == (2, "REVIEW")
+    assert "Interrupted: enough" in run.out
+    assert run.files() == plain
+
+
+def test_a_calm_stop_before_the_end_says_one_thing(expense):
+    expense.write("conftest.py", FIFTH.format("item.session.shouldstop = 'enough'"))
+    run = expense.gate(GOOD)
+
+    assert (run.code, run.verdict) == (2, "HOLD")
+    assert run.last.endswith("only 5 of 12 outputs were judged; a part of the evidence decides nothing: run them all")
+    assert "the run was interrupted" not in run.out
+
+
 def test_a_skip_is_counted_in_words(expense):
     expense.write(
         "conftest.py",

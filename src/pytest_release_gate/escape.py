@@ -15,6 +15,8 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"})
 # In an emoji sequence a joiner is part of what is seen.
 _JOINER = "\u200d"
 _LONGEST_ID = 100
+# Some services, and PyCharm for `##teamcity[`, take these for commands wherever they stand in a line.
+_ANYWHERE = re.compile(r"#(?=#\w*\[)")
 
 
 def _written_out(character: str) -> str:
@@ -33,9 +35,9 @@ def _joins_emoji(text: str, index: int) -> bool:
 def terminal(text: str) -> str:
     """For one line of a terminal or a log: no control characters, no line breaks, nothing invisible.
 
-    Logs of CI services take for commands what begins with `::`, or has `##[` anywhere; no line of ours does.
+    Logs of CI services take for commands what begins with `::`, or has `##[` or `##NAME[` in it; no line of ours does.
     """
-    text = text.replace("##[", "\\x23#[")
+    text = _ANYWHERE.sub(r"\\x23", text)
     if text.lstrip().startswith("::"):
         first = len(text) - len(text.lstrip())
         return text[:first].replace("\n", " ") + _written_out(text[first]) + terminal(text[first + 1 :])
