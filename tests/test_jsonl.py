@@ -440,3 +440,9 @@ def test_a_number_that_overflows_is_shown_up_to_twenty_characters(digits):
     assert [problem.message for problem in problems] == [
         f"holds the number {shown}, which is too large for a double; record a smaller one"
     ]
+
+
+@pytest.mark.parametrize("length", [75, 76, 77])
+def test_a_quote_of_a_list_keeps_its_bracket(length):
+    """With 77 letters the list is just as long as a quote may be, but for the bracket."""
+    assert quote(["x" * length]) == '["' + "x" * length + '"]'

@@ -141,6 +141,22 @@ def test_what_is_no_text_file_is_named_as_what_it_is(expense, make, words):
     assert any(one.startswith(f"{GOOD}: {words}") for one in refused(expense))
 
 
+@pytest.mark.parametrize("name", [CASES, "cases/case.schema.json", "cases/output.schema.json"])
+def test_a_folder_in_the_place_of_a_file_is_one_problem(expense, name):
+    expense.path(name).unlink()
+    expense.path(name).mkdir()
+
+    assert refused(expense) == [f"{name}: is a folder, not a file; name the file itself"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "null", '{"a": 1, "a": 1}'])
+def test_a_sidecar_that_is_no_object_is_one_problem(expense, text):
+    expense.write("outputs/candidate-v3.meta.json", text)
+    (problem,) = refused(expense)
+
+    assert problem.startswith("outputs/candidate-v3.meta.json")
+
+
 def test_an_unreadable_file_says_why(expense, monkeypatch):
     def denied(self):
         raise PermissionError(13, "Permission denied")

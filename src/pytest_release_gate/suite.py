@@ -93,8 +93,10 @@ def read_suite(source: Path, policy: Policy, outputs: Sequence[Path], files: Fil
     read = []
     for label, path in sorted(snapshots.items()):
         found = _outputs(path, policy, schema, files, problems)
-        # Without all of the cases every join would only repeat what is wrong with them.
-        joined = {} if cases is None else _joined(found, cases, policy, files.name(path), problems)
+        # Without all of the cases, or any of the outputs, a join would only repeat what is wrong with them.
+        joined: dict[tuple[str, int], Output] = {}
+        if cases is not None and found is not None:
+            joined = _joined(found, cases, policy, files.name(path), problems)
         meta = _meta(path.with_suffix(".meta.json"), files, problems)
         read.append(Snapshot(label=label, source=Location(path=files.name(path)), outputs=joined, meta=meta))
     known = [_known(source, one, policy, schema, cases or {}, files, problems) for one in policy.trust]
@@ -165,10 +167,11 @@ def _cases(
 
 def _outputs(
     path: Path, policy: Policy, schema: Schema | None, files: Files, problems: list[Problem]
-) -> dict[tuple[str, int], Output]:
+) -> dict[tuple[str, int], Output] | None:
+    """The outputs of a file; None if, and only if, it or its schema could not be read at all."""
     data = files.read(path, problems) if schema else None
     if schema is None or data is None:
-        return {}
+        return None
     return read_outputs(data, files.name(path), schema, problems, malformed_fails=policy.malformed_fails)
 
 
@@ -185,7 +188,7 @@ def _known(
     path = Path(os.path.normpath(source.parent / trust.snapshot))
     found = _outputs(path, policy, schema, files, problems)
     strict = replace(policy, trials=1, missing_fails=False)
-    joined = _joined(found, cases, strict, files.name(path), problems) if cases else {}
+    joined = _joined(found, cases, strict, files.name(path), problems) if cases and found is not None else {}
     return Snapshot(label=path.stem, source=Location(path=files.name(path)), outputs=joined)
 
 
