@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -452,6 +453,30 @@ def test_excused_and_flaky():
     assert excused([*trials, lost], 1) == 1
     assert rule("pass_hat_2", at_least=0).metric == "pass_hat_2"
     assert len(plan(trials)) == 2
+
+
+PAGE = (ROOT / "docs/trials.md").read_text("utf-8")
+
+
+def test_what_the_page_shows_is_a_policy(project):
+    blocks = re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE)
+    text = HEAD.format(trials=3, metric="pass_hat_3", least=0.5, evidence="", more="")
+    text = text.replace("[evidence]\ntrials = 3\n", "")
+    assert len(blocks) == 4
+    for name in ("reference", "null-agent"):
+        record(project, name, A="p", B="p")
+    record(project, "s", A="ppp", B="ppp")
+    for name in ("reference", "null-agent"):
+        project.path(f"outputs/{name}.jsonl").rename(project.path(f"{name}.jsonl"))
+    project.write("gate.toml", text + "\n".join(blocks))
+    report = judged(project)
+
+    assert report.decision.verdict.name == "HOLD"  # nothing here is a null agent
+    assert {trust.trust.snapshot for trust in report.graders.trust} == {"reference.jsonl", "null-agent.jsonl"}
+    rows = re.findall(r"(?m)^\| (`.+?`) \|", PAGE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)} - {"pass_hat_k", "pass_at_k"}
+    assert len(named) == 9
+    assert named <= report.metrics.keys()
 
 
 def test_nothing_in_the_source_knows_the_suites():
