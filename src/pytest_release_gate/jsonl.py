@@ -281,7 +281,10 @@ def _hint(error: json.JSONDecodeError, end: str) -> str:
         return end
     before = error.doc[: error.pos].rstrip(_SPACE)
     if (rest.startswith(("}", "]")) and before.endswith(",")) or _TRAILING.match(rest):
-        return f"has a comma before the closing {rest.lstrip(_COMMA)[0]} at column {error.colno}; remove it"
+        # Python 3.13 points at the comma, earlier ones at what closes.
+        at = len(error.doc) - len(error.doc[error.pos :].lstrip(_COMMA))
+        column = at - error.doc.rfind("\n", 0, at)
+        return f"has a comma before the closing {error.doc[at]} at column {column}; remove it"
     return ""
 
 
