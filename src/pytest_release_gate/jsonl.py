@@ -232,7 +232,7 @@ def _kind(value: Json) -> str:
 
 def _line_of(error: ValueError, content: bytes) -> int | None:
     if isinstance(error, json.JSONDecodeError):
-        return error.lineno
+        return _closing(error).lineno
     if isinstance(error, UnicodeDecodeError):
         return content.count(b"\n", 0, error.start) + 1
     return None
@@ -281,11 +281,16 @@ def _hint(error: json.JSONDecodeError, end: str) -> str:
         return end
     before = error.doc[: error.pos].rstrip(_SPACE)
     if (rest.startswith(("}", "]")) and before.endswith(",")) or _TRAILING.match(rest):
-        # Python 3.13 points at the comma, earlier ones at what closes.
-        at = len(error.doc) - len(error.doc[error.pos :].lstrip(_COMMA))
-        column = at - error.doc.rfind("\n", 0, at)
-        return f"has a comma before the closing {error.doc[at]} at column {column}; remove it"
+        return f"has a comma before the closing {rest.lstrip(_COMMA)[0]} at column {_closing(error).colno}; remove it"
     return ""
+
+
+def _closing(error: json.JSONDecodeError) -> json.JSONDecodeError:
+    """The error, at the bracket behind a comma too many: Python 3.13 points at the comma."""
+    rest = error.doc[error.pos :]
+    if not _TRAILING.match(rest):
+        return error
+    return json.JSONDecodeError(error.msg, error.doc, len(error.doc) - len(rest.lstrip(_COMMA)))
 
 
 def _extra(text: str, rest: str) -> str:
