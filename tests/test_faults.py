@@ -20,6 +20,8 @@ OLD = ("candidate-v3.json", "summary.json", "RELEASE_REPORT.md", "digest.md", "e
 # As JSON and as Markdown decide; a report's closing sentence names the word as well.
 SAYS_PASS = re.compile(rb'": "PASS"|: PASS\n|PASS \|')
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+# A shell starts what runs in the background with SIGINT ignored, and children inherit that.
+CTRL_C = "signal.signal(signal.SIGINT, signal.default_int_handler); os.kill(os.getpid(), signal.SIGINT)"
 
 
 @pytest.fixture
@@ -171,7 +173,7 @@ CHECKS = {
     "pytest.fail": ("pytest.fail('no')", [], 1, "only 11 of 12"),
     "pytest.xfail": ("pytest.xfail('known')", [], 11, "only 11 of 12"),
     "pytest.exit": ("pytest.exit('x', returncode=0)", [], 11, "1 of the checks broke"),
-    "Ctrl-C": ("os.kill(os.getpid(), signal.SIGINT); time.sleep(5)", [], 2, "interrupted"),
+    "Ctrl-C": (f"{CTRL_C}; time.sleep(5)", [], 2, "interrupted"),
     "hangs": ("time.sleep(60)", ["--timeout=0.5"], 1, "only 11 of 12"),
     "hangs, by thread": ("time.sleep(60)", ["--timeout=0.5", "--timeout-method=thread"], 1, "Timeout"),
     "recursion": ("own(case, output)", [], 11, "1 of the checks broke"),
