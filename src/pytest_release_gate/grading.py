@@ -69,10 +69,12 @@ def applies(case: Case, check: Check) -> bool:
 def _run(case: Case, output: Output, check: Check) -> CheckResult:
     try:
         if check.when and not applies(case, check):
-            return CheckResult(name=check.name, status=Status.SKIPPED)
+            return check.skipped
         findings, measures = _said(check, check.function(case, output), case.severity)
     except Exception as error:
         return _broken(check, error)
+    if not findings and not measures:
+        return check.silent
     status = Status.FAILED if findings else Status.PASSED
     return CheckResult(name=check.name, status=status, findings=findings, measures=measures)
 

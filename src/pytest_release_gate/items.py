@@ -17,6 +17,7 @@ from pytest_release_gate import comparison, escape, markers
 from pytest_release_gate.errors import Problem
 from pytest_release_gate.grading import grade
 from pytest_release_gate.model import (
+    Case,
     CheckResult,
     Finding,
     Location,
@@ -115,22 +116,48 @@ class CaseFile(pytest.File):
         for one in self.collected:
             if one.suite is None:
                 continue
-            by_case = marks_of(one.suite)
+            by_kind: dict[tuple[object, ...], Kind] = {}
             several = one.suite.policy.trials > 1
             for snapshot in one.suite.snapshots:
                 for (case_id, trial), output in snapshot.outputs.items():
+                    case = one.suite.cases[case_id]
                     label = f"{snapshot.label}-t{trial}" if several else snapshot.label
-                    name = f"{escape.node_id(case_id)}[{escape.node_id(label)}]"
+                    key = (label, case.severity, case.bucket, case.tags)
+                    if key not in by_kind:
+                        by_kind[key] = Kind.of(case, snapshot.label, label, trial if several else None)
+                    kind = by_kind[key]
+                    name = f"{escape.node_id(case_id)}[{kind.label}]"
                     item: GateItem = GateItem.from_parent(self, name=name, nodeid=f"{self.nodeid}::{name}")
-                    item.set_up(one, snapshot.label, output, by_case[case_id])
+                    item.set_up(one, snapshot.label, output, kind)
                     yield item
 
 
-def marks_of(suite: Suite) -> dict[str, tuple[pytest.Mark, ...]]:
-    """Case id → the marks of its items; one object a marker, however many items carry it."""
-    names = {case_id: markers.of_case(case) for case_id, case in suite.cases.items()}
-    marks = {name: getattr(pytest.mark, name).mark for one in names.values() for name in one}
-    return {case_id: tuple(marks[name] for name in one) for case_id, one in names.items()}
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What items have in common: one object for all of them."""
+
+    # The part of the name in brackets.
+    label: str
+    marks: tuple[pytest.Mark, ...]
+    # What `-k` finds them by, beside their names.
+    keywords: tuple[str, ...]
+    # Properties for JUnit files; through xdist only what is valid Unicode arrives.
+    properties: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, case: Case, snapshot: str, label: str, trial: int | None) -> Kind:
+        """The kind of item that a case has.
+
+        :param label: of its snapshot, with the trial where there are several.
+        """
+        said = {"severity": case.severity, "bucket": case.bucket, "snapshot": snapshot}
+        said |= {} if trial is None else {"trial": str(trial)}
+        return cls(
+            label=escape.node_id(label),
+            marks=tuple(getattr(pytest.mark, name).mark for name in markers.of_case(case)),
+            keywords=tuple(filter(None, (case.bucket, *case.tags))),
+            properties=tuple((name, escape.terminal(value)) for name, value in said.items()),
+        )
 
 
 class GateItem(pytest.Item):
@@ -144,8 +171,7 @@ class GateItem(pytest.Item):
     payload: str | None = None
     # The same as a noun, for the process that graded it.
     result: Result | None = None
-    # Properties for JUnit files that never change, and the worst state so far.
-    _said: Sequence[tuple[str, str]] = ()
+    # The worst so far.
     _worst: State | None = None
 
     @property
@@ -153,20 +179,15 @@ class GateItem(pytest.Item):
         """Which suite judges it."""
         return self._of.key
 
-    def set_up(self, of: Collected, snapshot: str, output: Output, marks: Sequence[pytest.Mark]) -> None:
+    def set_up(self, of: Collected, snapshot: str, output: Output, kind: Kind) -> None:
         """Tell the item what it judges."""
         assert of.suite is not None
         self._of, self._suite, self._snapshot, self._output = of, of.suite, snapshot, output
-        self._case = case = of.suite.cases[output.case_id]
-        for mark in marks:
-            self.own_markers.append(mark)
-            self.keywords[mark.name] = mark
-        self.extra_keyword_matches.update(filter(None, (case.bucket, *case.tags)))
-        said = {"severity": case.severity, "bucket": case.bucket, "snapshot": snapshot}
-        said |= {"trial": str(output.trial)} if of.suite.policy.trials > 1 else {}
-        # Through xdist only what is valid Unicode arrives.
-        self._said = [(name, escape.terminal(value)) for name, value in said.items()]
-        self._tell("not judged")
+        self._case = of.suite.cases[output.case_id]
+        self.own_markers.extend(kind.marks)
+        self.keywords.update({mark.name: mark for mark in kind.marks})
+        self.extra_keyword_matches.update(kind.keywords)
+        self.user_properties[:] = [*kind.properties, ("state", "not judged")]
 
     def _initrequest(self) -> None:
         """Nothing to do: rerun plugins call it on whatever they run again."""
@@ -189,9 +210,9 @@ class GateItem(pytest.Item):
             raise self._failure(result)
 
     def _tell(self, state: str) -> None:
-        """Put on the report what JUnit files show as properties of the case."""
-        others = [pair for pair in self.user_properties if pair[0] not in ("state", *dict(self._said))]
-        self.user_properties[:] = [*others, *self._said, ("state", state)]
+        """Put on the report what JUnit files show as the state of the case."""
+        self.user_properties[:] = [pair for pair in self.user_properties if pair[0] != "state"]
+        self.user_properties.append(("state", state))
 
     def _dump(self, result: Result) -> str:
         checks = [

@@ -90,6 +90,7 @@ def read_records(data: bytes, path: str, problems: list[Problem]) -> list[Record
         problems.append(Problem(path=path, message=unreadable))
         return []
     records: list[Record] = []
+    decoder = _decoder()
     first = True
     # BytesIO cuts at LF and nowhere else, and holds one line at a time.
     for number, line in enumerate(io.BytesIO(data), 1):
@@ -97,7 +98,7 @@ def read_records(data: bytes, path: str, problems: list[Problem]) -> list[Record
         if not content.strip(_BLANK):
             continue
         try:
-            value = _decode(content)
+            value = _decode(content, decoder)
             if type(value) is not dict:
                 raise _RefusedError(f"is {_kind(value)}, expected an object: JSON Lines has one object on each line")
             records.append(Record(number, value))
@@ -122,7 +123,7 @@ def read_document(data: bytes, path: str, problems: list[Problem]) -> dict[str, 
     if not message:
         content = data.removeprefix(_BOM)
         try:
-            value = _decode(content)
+            value = _decode(content, _decoder())
             if type(value) is dict:
                 return value
             message = f"is {_kind(value)}, expected a JSON object"
@@ -133,14 +134,14 @@ def read_document(data: bytes, path: str, problems: list[Problem]) -> dict[str, 
     return None
 
 
-def _decode(content: bytes) -> Json:
+def _decode(content: bytes, decoder: json.JSONDecoder) -> Json:
     """A JSON text, decoded strictly.
 
     :raises ValueError: JSONDecodeError, UnicodeDecodeError or _RefusedError.
     """
     if content.count(b"{") + content.count(b"[") > MOST_LEVELS and _levels(content) > MOST_LEVELS:
         raise _RefusedError(f"is nested deeper than {MOST_LEVELS} levels; record a flatter value")
-    return _DECODER.decode(content.decode("utf-8"))
+    return decoder.decode(content.decode("utf-8"))
 
 
 def _levels(content: bytes) -> int:
@@ -156,15 +157,26 @@ def _levels(content: bytes) -> int:
     return deepest
 
 
-def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise _RefusedError(f"duplicate key {name(key)}: an object has each key once; remove one of them")
-            seen.add(key)
-    return value
+def _decoder() -> json.JSONDecoder:
+    """A strict decoder that holds each key, and each string that a key has, once, however often a file repeats it."""
+    once = dict[str, str]().setdefault
+
+    def strict(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        value = {once(key, key): once(one, one) if type(one) is str else one for key, one in pairs}
+        if len(value) != len(pairs):
+            raise _duplicate_key(pairs)
+        return value
+
+    return json.JSONDecoder(object_pairs_hook=strict, parse_int=_integer, parse_float=_float, parse_constant=_constant)
+
+
+def _duplicate_key(pairs: list[tuple[str, Json]]) -> _RefusedError:
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            break
+        seen.add(key)
+    return _RefusedError(f"duplicate key {name(key)}: an object has each key once; remove one of them")
 
 
 def _integer(text: str) -> int:
@@ -193,7 +205,6 @@ def _constant(text: str) -> NoReturn:
     raise _RefusedError(f"holds {text}, which is not JSON; leave the value out or record null where that is allowed")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant)
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
@@ -219,7 +230,7 @@ def _one_document(data: bytes) -> str:
     if not (content.startswith(b"{") and content.endswith(b"}") and b"\n" in content):
         return ""
     try:
-        _decode(content)
+        _decode(content, _decoder())
     except ValueError:
         return ""
     return "begins an object that takes several lines; JSON Lines has each record on one line: write it without indent"

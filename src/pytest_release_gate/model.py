@@ -341,6 +341,14 @@ class Check:
     # The names of the measures that it yields.
     measures: tuple[str, ...] = ()
 
+    # What it comes to where it yields nothing, and where it is not about the case: one object for all outputs.
+    silent: CheckResult = field(init=False, compare=False, repr=False)
+    skipped: CheckResult = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "silent", CheckResult(name=self.name, status=Status.PASSED))
+        object.__setattr__(self, "skipped", CheckResult(name=self.name, status=Status.SKIPPED))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
