@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = ("jsonl", "matching", "checks", "metrics", "gate", "contract", "suite")
 # The tables of these modules; those that start processes last, since most mutants are noticed before.
-TESTS = (*MODULES[:-1], "real_runs", "wording", "policy", "suite", "checks_by_data", "trials")
+TESTS = (*MODULES[:-1], "real_runs", "wording", "policy", "suite", "checks_by_data", "trials", "judged", "power")
 CONFIG = """\
 [cosmic-ray]
 module-path = ["src/pytest_release_gate/{path}"]

@@ -17,6 +17,8 @@ DECISION = re.compile(r"^release gate: (PASS|REVIEW|HOLD|BLOCK)\b.*$", re.MULTIL
 FOREIGN = ("PYTEST_", "GITHUB_", "GITLAB_", "CI", "PY_COLORS", "FORCE_COLOR", "NO_COLOR")
 # Plugins that, where they happen to be installed, change the order or the look of every run.
 AS_ALWAYS = ("-p", "no:randomly", "-p", "no:sugar")
+# This one breaks a pytest without a terminal, gate or not.
+NEEDS_TERMINAL = ("-p", "no:pytest-retry")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,9 +89,10 @@ class Project:
     ) -> Run:
         """`python -m pytest` with these arguments."""
         cache = [] if "cacheprovider" in args else ["-p", "no:cacheprovider"]
+        others = [*AS_ALWAYS, *(NEEDS_TERMINAL if "no:terminal" in args else ())]
         clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", *AS_ALWAYS, *cache, *args],
+            [sys.executable, "-m", "pytest", *others, *cache, *args],
             cwd=self.at / cwd,
             env={**clean, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "120", **(env or {})},
             input=stdin,

@@ -21,7 +21,7 @@ from pytest_release_gate.errors import Problem
 from pytest_release_gate.pipeline import conclude, grade_all, grade_outputs, load, outputs_of
 from pytest_release_gate.schema import compile_schema
 
-from story import FOREIGN, ROOT
+from story import AS_ALWAYS, FOREIGN, ROOT
 
 SUITES = {
     "expense": ("policy/gate.toml", "outputs/*.jsonl"),
@@ -120,7 +120,8 @@ def test_the_jobs_of_the_matrix_decide_as_one_run_does(expense):
     (script,) = re.findall(r"(?ms)^      - run: \|\n(.*?)^      - uses", judge)
     (merge,) = re.findall(r"(?m)^      - run: (pytest-release-gate merge .*)$", decide)
     clean = {key: value for key, value in os.environ.items() if not key.startswith(FOREIGN)}
-    env = {**clean, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**clean, "PATH": path, "PYTEST_ADDOPTS": " ".join(AS_ALWAYS)}
 
     def sh(command: str) -> tuple[int, str]:
         done = subprocess.run(["bash", "-ec", command], cwd=expense.at, env=env, capture_output=True, text=True)
