@@ -70,18 +70,21 @@ def test_no_socket_is_ever_opened(expense):
     assert expense.gate_results("candidate-v3", "-p", "no:rerunfailures").verdict == "PASS"
 
 
-@pytest.mark.parametrize(("at_first", "frozen"), [("enable", True), ("disable", False)])
-def test_garbage_collection_is_left_as_it_was(expense, at_first, frozen):
+# Python 3.12 keeps some objects of its own from the start.
+KEPT = "import gc\nAT_FIRST = gc.get_freeze_count()\ndef kept(): return max(0, gc.get_freeze_count() - AT_FIRST)\n"
+
+
+@pytest.mark.parametrize(("at_first", "much"), [("enable", True), ("disable", False)])
+def test_garbage_collection_is_left_as_it_was(expense, at_first, much):
     expense.write(
         "conftest.py",
-        f"import gc\ngc.{at_first}()\n"
-        "def pytest_sessionfinish(): print('GC', gc.isenabled(), gc.get_freeze_count() > 1000)\n",
+        f"{KEPT}gc.{at_first}()\ndef pytest_sessionfinish(): print('GC', gc.isenabled(), kept() > 1000)\n",
     )
 
-    assert f"GC {at_first == 'enable'} {frozen}\n" in expense.gate("candidate-v3", "-s").out
+    assert f"GC {at_first == 'enable'} {much}\n" in expense.gate("candidate-v3", "-s").out
 
 
 def test_garbage_collection_is_left_alone_where_the_gate_is_not_used(other):
-    other.write("conftest.py", "import gc\ndef pytest_sessionfinish(): print('FROZEN', gc.get_freeze_count())\n")
+    other.write("conftest.py", f"{KEPT}def pytest_sessionfinish(): print('KEPT', kept())\n")
 
-    assert "FROZEN 0\n" in other.run("-s").out
+    assert "KEPT 0\n" in other.run("-s").out
